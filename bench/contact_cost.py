@@ -78,7 +78,7 @@ def runs():
     jump = load("mauny2018/ramp-jump")
     plan = jump.plan
     options = {"terrain": plan.terrain, "contact": plan.contact, "numerics": plan.numerics}
-    arguments = (plan.system, plan.state(), plan.scenario.run.until)
+    arguments = (plan.system, plan.copy_state(), plan.scenario.run.until)
     print(f"ramp jump, simulate             {least(lambda: simulate(*arguments, **options)):8.3f}")
     print(f"ramp jump, run with dataset     {least(lambda: run(jump)):8.3f}")
     bicycle = draisine.compile("whipple")

@@ -92,7 +92,7 @@ def scenario(name):
     plan = load(f"mauny2018/{name}").plan
     options = {"terrain": plan.terrain, "law": plan.law, "contact": plan.contact}
     options["numerics"] = plan.numerics
-    return (plan.system, plan.state(), plan.scenario.run.until), options
+    return (plan.system, plan.copy_state(), plan.scenario.run.until), options
 
 
 def robot(ground, tyred=False, **contact):

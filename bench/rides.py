@@ -101,11 +101,11 @@ def cost(repeat=5):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             runner = Runner(load(str(study(folder, text))), threads=1)
-            runner.rows(0, GROUP)  # the first ones compile
+            runner.simulate_range(0, GROUP)  # the first ones compile
             times = []
             for _ in range(repeat):
                 began = time.process_time()
-                rows = runner.rows(0, GROUP)
+                rows = runner.simulate_range(0, GROUP)
                 times.append(1e3 * (time.process_time() - began) / GROUP)
             outcomes = dict(Counter(rows.outcome.tolist()))
             print(f"{name:36} {min(times):8.3f} ms per run, {outcomes}", flush=True)

@@ -26,7 +26,7 @@ from draisine.codegen.derivative import with_tangents
 from draisine.codegen.program import Program, step_arguments
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.store import open_store
-from draisine.experiment.sweep.table import sweep_table
+from draisine.experiment.sweep.table import make_sweep_table
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = Path(__file__).with_name("scale.md")
@@ -41,11 +41,11 @@ GPU = {"name": "A100", "flops": 9.7e12, "bytes": 1.555e12}  # double precision; 
 def chunk_times(runs: int, chunk: int) -> list[float]:
     """Return the CPU seconds of each chunk, on one thread."""
     runner = Runner(scenario(runs, chunk), threads=1)
-    runner.rows(0, 256)  # compiles
+    runner.simulate_range(0, 256)  # compiles
     times = []
     for first in range(0, runs, chunk):
         begun = time.process_time()
-        runner.rows(first, first + chunk)
+        runner.simulate_range(first, first + chunk)
         times.append(time.process_time() - begun)
     return times
 
@@ -54,21 +54,21 @@ def write_cost(chunk: int) -> tuple[float, float]:
     """Return the CPU seconds that the driver spends on a chunk, and its bytes."""
     loaded = scenario(8 * chunk, chunk)
     runner = Runner(loaded, threads=1)
-    rows = runner.rows(0, 64)
+    rows = runner.simulate_range(0, 64)
     many = {text: np.resize(x, chunk) for text, x in rows.outputs.items()}
     rows = type(rows)(many, np.resize(rows.outcome, chunk))
 
     def table(first: int) -> object:
         columns = runner.design.columns(first, first + chunk)
         numbers = np.arange(first, first + chunk)
-        return sweep_table(loaded.scenario, loaded.plan.system.model, columns, rows, numbers)
+        return make_sweep_table(loaded.scenario, loaded.plan.system.model, columns, rows, numbers)
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.zarr")
         with open_store(table(0), 8 * chunk, path, chunk, False) as store:
             begun = time.process_time()
             for k in range(8):
-                store.write(k, table(k * chunk))
+                store.write_chunk(k, table(k * chunk))
             spent = (time.process_time() - begun) / 8
         size = sum(f.stat().st_size for f in path.rglob("*") if f.is_file() and f.name[0] != ".")
     return spent, size / 8

@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Array, Floats, array, cos, sin
 from draisine.errors import ParameterError
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.formulations._plug import Configured, Snapshot, check_inputs
-from draisine.mechanics.formulations.absolute import Absolute, Coordinates, rotate_own
+from draisine.mechanics.formulations.absolute import Absolute, Coordinates, rotation_to_world
 from draisine.mechanics.formulations.bicycle.planar import FIRST_JOINT, YAW, Planar, X, Y
 
 
@@ -71,10 +71,10 @@ class AbsoluteSimulator(Absolute):
     def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Snapshot:
         """Return the user's state for the coordinates of all bodies; `near` as in `solve`."""
         out = self.compute_arrays(0.0, at, np.zeros(3 * len(self.model.pushes)), held)
-        R = np.asarray(rotate_own(at.e[0]), float) @ self.axes[0].T
-        r = self._whole_turns(out["r"], near)
+        R = np.asarray(rotation_to_world(at.e[0]), float) @ self.axes[0].T
+        r = self._nearest_turns(out["r"], near)
         v = (out["U"] @ at.speeds)[free_columns(self.model)]
-        return Snapshot(quaternion(R), self._point(at, 0, np.zeros(3)), r, v)
+        return Snapshot(quaternion(R), self._point_position(at, 0, np.zeros(3)), r, v)
 
     def _rates(self, e: Floats, w: Floats) -> Floats:
         rate = euler_rate if self.euler else quaternion_rate
@@ -223,4 +223,4 @@ class PlanarSimulator(Planar):
         """Return all speeds for the independent ones, `v = H u` and what motions prescribe."""
         n, inputs = len(coordinates), np.zeros(len(self.model.inputs))
         out = self.compute_arrays(t, coordinates, np.zeros(n), inputs)
-        return np.linalg.solve(self.stacked(out["C"]), np.concatenate([out["b"], u]))
+        return np.linalg.solve(self.stack_independent_rows(out["C"]), np.concatenate([out["b"], u]))

@@ -33,7 +33,7 @@ from draisine.model import (
     inertia,
 )
 from draisine.registry import find, names
-from draisine.scenario.first_run import first_start
+from draisine.scenario.first_run import find_first_start
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.system.system import compile
 from draisine.terrain import plane
@@ -57,7 +57,7 @@ def watched(vehicle):
     def drawn(**arguments):
         model = vehicle(**arguments)
         outputs = list(model.outputs)
-        folded = [body.name for body in model.bodies if tree.foldable(model, body)][:2]
+        folded = [body.name for body in model.bodies if tree.is_foldable(model, body)][:2]
         for name in folded:
             outputs += [
                 Output(f"{name} moves {k}", lambda r, n=name, k=k: r.velocity(n, POINT)[k])
@@ -97,7 +97,7 @@ def test_folding_changes_nothing_that_can_be_read(machine, monkeypatch, tmp_path
         return
     vehicle = watched(find("vehicle", name))
     folded = compile(vehicle, **options)
-    start, rng = first_start(folded), np.random.default_rng(4)
+    start, rng = find_first_start(folded), np.random.default_rng(4)
     inputs = {name: float(rng.uniform(-1.0, 1.0)) for name in folded.model.inputs}
     begin, data = ride(folded, start, inputs)
     monkeypatch.setattr(tree, "folded_bodies", lambda model: set())

@@ -553,7 +553,7 @@ def test_a_discs_rows_are_those_of_the_notes():
     assert_allclose(out["D"], wanted, rtol=1e-13, atol=1e-13)
     assert_allclose(out["g"], terms, rtol=1e-12, atol=1e-12)
     assert_allclose(out["gaps"], [0.5 - r * c(th)], rtol=1e-13)
-    assert_allclose(R, absolute.rotate_own(at.e[0]))
+    assert_allclose(R, absolute.rotation_to_world(at.e[0]))
     assert_allclose(euler_matrix(at.e[0]) @ [phd, thd, psd], w, rtol=1e-13)
 
 
@@ -595,15 +595,15 @@ def test_energy_of_a_passive_tree_stays(name):
 def test_the_contact_angle_is_that_of_the_engine(parameters):
     """(2.26) and (2.27) in their corrected form; the printed sign of the last term is wrong."""
     system, rng = bike(parameters), np.random.default_rng(3)
-    own = bicycle.bicycle(system.model)
+    own = bicycle.extract_bicycle(system.model)
     machine = system.machine()
     for _ in range(5):
         state = some_state(system, rng)
         R = rotation(state.q)
         _, lean, pitch = yaw_lean_pitch(R)
         steer = state.r[own.steer]
-        alpha1 = planar.front_angle(own, -lean, np.pi - pitch, steer)
-        fork = absolute.Absolute(system.model)._frames(state)[1]
+        alpha1 = planar.front_contact_angle(own, -lean, np.pi - pitch, steer)
+        fork = absolute.Absolute(system.model)._body_frames(state)[1]
         s1, _, a1 = (fork[0] @ x for x in bicycle.fork_axes(own.mu))
         hub = fork[1] + fork[0] @ own.front_hub
         point = hub + own.h2 * (np.sin(alpha1) * s1 + np.cos(alpha1) * a1)
@@ -948,7 +948,7 @@ def test_arrays_of_other_scalars_go_through_the_rows():
         exact = np.vectorize(mpmath.mpf, otypes=[object])
         bodies = []
         for i, body in enumerate(model.bodies):
-            R = absolute.rotate_own(array(list(exact(at.e[i]))))
+            R = absolute.rotation_to_world(array(list(exact(at.e[i]))))
             bodies.append(
                 absolute_rows.Placed(body, exact(at.x[i]), exact(at.v[i]), R @ exact(at.w[i]), R, R)
             )

@@ -15,7 +15,7 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import cos, sin
 from draisine.mechanics import constraints
 from draisine.mechanics.formulations import multiplier
-from draisine.mechanics.tree import assemble, foldable
+from draisine.mechanics.tree import assemble, is_foldable
 from draisine.model import (
     Blade,
     Body,
@@ -307,7 +307,7 @@ def wheeled(*, g: float = 9.81) -> Model:
 def test_folding_wheels_into_their_carriers_changes_nothing(vehicle):
     model = compile(vehicle).model
     folded, whole = assemble(model), assemble(model, fold=False)
-    turning = sum(foldable(model, body) for body in model.bodies)
+    turning = sum(is_foldable(model, body) for body in model.bodies)
     assert len(folded.links) == len(model.bodies) - turning < len(whole.links) == len(model.bodies)
     rng = np.random.default_rng(3)
     for statuses in modes(model):

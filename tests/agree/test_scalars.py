@@ -185,12 +185,12 @@ def test_structural_zeros() -> None:
     assert all(scalar.is_zero(e) for e in (0.0, x * 0.0, x - x, mpmath.mpf(0), sympy.Integer(0)))
     assert not any(scalar.is_zero(e) for e in (1.0, x, mpmath.mpf(1), sympy.Symbol("x")))
     a, b = sympy.symbols("a b")
-    assert scalar.vanishes([0.0, sympy.sin(a) ** 2 + sympy.cos(a) ** 2 - 1, a * b - b * a])
+    assert scalar.all_vanish([0.0, sympy.sin(a) ** 2 + sympy.cos(a) ** 2 - 1, a * b - b * a])
     with mpmath.workdps(DIGITS):
-        assert scalar.vanishes([mpmath.mpf(10) ** -49])
-        assert not scalar.vanishes([mpmath.mpf(10) ** -20])
-    assert scalar.vanishes([1e-13, 0.0])
-    assert not scalar.vanishes([1e-11])
+        assert scalar.all_vanish([mpmath.mpf(10) ** -49])
+        assert not scalar.all_vanish([mpmath.mpf(10) ** -20])
+    assert scalar.all_vanish([1e-13, 0.0])
+    assert not scalar.all_vanish([1e-11])
 
 
 PARAMETERS = {
@@ -242,10 +242,10 @@ def free_dynamics(x: Values, evaluate: Evaluate) -> list[Any]:
     geo = geometry(tree, x["r"])
     world = constraints.ground(tree, geo, R)
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], np.zeros(3))
-    linear, angular = energy.momenta(tree, geo, vel, world, x["p"])
-    potential = energy.potential(tree, geo, world, x["p"], tree.model.gravity)
+    linear, angular = energy.total_momenta(tree, geo, vel, world, x["p"])
+    potential = energy.potential_energy(tree, geo, world, x["p"], tree.model.gravity)
     out = [*found.M.ravel(), *found.F, *found.C.ravel(), *found.c, *found.gaps]
-    return [*out, *linear, *angular, energy.kinetic(tree, vel), potential]
+    return [*out, *linear, *angular, energy.kinetic_energy(tree, vel), potential]
 
 
 def test_free_dynamics_agree() -> None:

@@ -15,7 +15,7 @@ import draisine
 from draisine import ContactOptions, Numerics, gradient
 from draisine.analysis.gradient import GradientRun
 from draisine.analysis.gradient.saltation import _edge_fold_distance
-from draisine.analysis.gradient.tangents import integrate
+from draisine.analysis.gradient.tangents import integrate_with_derivatives
 from draisine.analysis.return_map import fixed_point, return_map
 from draisine.control._signals.time_inputs import Step, TimeInputs
 from draisine.control.steer_into_lean import SteerIntoLean
@@ -503,5 +503,5 @@ def test_an_interruption_ends_the_integration_of_derivatives():
         return -1e4 * jets
 
     with pytest.raises(KeyboardInterrupt):
-        integrate(rates, np.ones((1, 1)), 0.0, np.array([10.0]), Numerics())
+        integrate_with_derivatives(rates, np.ones((1, 1)), 0.0, np.array([10.0]), Numerics())
     assert len(calls) == 50

@@ -11,8 +11,8 @@ from draisine.analysis.identify.noise import (
     LinearFit,
     NoiseModel,
     SampleBlock,
-    durbin_watson,
-    effective_samples,
+    count_effective_samples,
+    durbin_watson_statistic,
 )
 from draisine.control import Step, Table, TimeInputs
 from draisine.errors import ParameterError
@@ -186,8 +186,8 @@ def test_durbin_watson_and_effective_samples_follow_their_limits():
     """Durbin-Watson tends to 2 (1 - phi), effective samples to n (1 - phi) / (1 + phi)."""
     steps = np.ones(19_999, np.int64)
     e = noisy(np.zeros(20_000), 2, 0.6)
-    assert durbin_watson([(e, steps)]) == pytest.approx(0.8, abs=0.05)
-    assert effective_samples([steps], 0.6) == pytest.approx(5000.0, rel=1e-3)
+    assert durbin_watson_statistic([(e, steps)]) == pytest.approx(0.8, abs=0.05)
+    assert count_effective_samples([steps], 0.6) == pytest.approx(5000.0, rel=1e-3)
 
 
 @pytest.fixture(scope="module")

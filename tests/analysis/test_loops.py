@@ -13,10 +13,10 @@ from draisine.analysis.linear import linearise
 from draisine.analysis.lqr import balance
 from draisine.analysis.rider.loops import (
     design_loops,
+    make_single_loop,
     margins,
     nested_loops,
     open_loop,
-    siso,
     stable_speeds,
 )
 from draisine.analysis.rider.preview import follow_path
@@ -73,7 +73,7 @@ def companion(*denominator):
 class TestMargins:
     def test_an_integrator_has_a_right_angle(self):
         """L = k / s crosses over at k with 90 degrees and a delay margin of pi / (2 k)."""
-        found = margins(siso(np.zeros((1, 1)), np.ones(1), np.array([3.0])))
+        found = margins(make_single_loop(np.zeros((1, 1)), np.ones(1), np.array([3.0])))
         assert found.stable
         assert_allclose(found.crossovers, [3.0], rtol=1e-12)
         assert_allclose([found.phase, found.delay], [math.pi / 2, math.pi / 6], rtol=1e-12)
@@ -84,7 +84,7 @@ class TestMargins:
     def test_a_chain_of_lags_has_the_gain_margin_of_routh(self, k):
         """L = k / (s (s + 1) (s + 2)) is stable up to k = 6."""
         A, b, c = companion(3.0, 2.0, 0.0)
-        found = margins(siso(A, b, k * c))
+        found = margins(make_single_loop(A, b, k * c))
         assert found.stable is (k < 6.0)
         assert_allclose(found.phase_crossovers, [math.sqrt(2.0)], rtol=1e-10)
         bound = found.gain_high if k < 6.0 else found.gain_low
@@ -92,7 +92,7 @@ class TestMargins:
 
     def test_an_unstable_plant_has_a_lower_gain_margin(self):
         """L = k / (s - 1) is stable above k = 1; |L| = 1 at sqrt(k^2 - 1)."""
-        found = margins(siso(np.ones((1, 1)), np.ones(1), np.array([2.0])))
+        found = margins(make_single_loop(np.ones((1, 1)), np.ones(1), np.array([2.0])))
         assert found.stable
         assert_allclose(found.crossovers, [math.sqrt(3.0)], rtol=1e-12)
         # L = 2 / (i w - 1): its angle from -1 is atan(w).
@@ -101,7 +101,7 @@ class TestMargins:
 
     def test_a_direct_path_counts(self):
         """L = 0.5 + 1 / (s + 1) has |L| = 1 at sqrt(5 / 3)."""
-        found = margins(siso(-np.ones((1, 1)), np.ones(1), np.ones(1), 0.5))
+        found = margins(make_single_loop(-np.ones((1, 1)), np.ones(1), np.ones(1), 0.5))
         assert_allclose(found.crossovers, [math.sqrt(5.0 / 3.0)], rtol=1e-10)
 
     def test_the_delay_margin_is_where_a_delay_destabilises(self, bicycle):
@@ -130,7 +130,7 @@ class TestMargins:
             margins(whole)
 
     def test_it_prints_decibels_and_degrees(self):
-        text = str(margins(siso(np.zeros((1, 1)), np.ones(1), np.ones(1))))
+        text = str(margins(make_single_loop(np.zeros((1, 1)), np.ones(1), np.ones(1))))
         assert "phase margin 90.0 deg" in text
         assert "crossovers at 1 rad/s" in text
 

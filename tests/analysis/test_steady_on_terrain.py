@@ -307,5 +307,5 @@ class TestSymmetries:
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
         found = find_symmetry(points, normals, np.array([5.0, 0.0, 0.0]), np.array([0, 0, -9.81]))
         assert found.count == count
-        if found.axis() is not None:
-            assert_allclose(found.axis(), [3.0, -1.0], atol=1e-9)
+        if found.rotation_axis() is not None:
+            assert_allclose(found.rotation_axis(), [3.0, -1.0], atol=1e-9)

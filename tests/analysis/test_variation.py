@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from draisine import compile
 from draisine.analysis.variation import VARIED_OUTPUTS, chart, vary
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import Configuration, displace
+from draisine.system.configuration import Configuration, displace_states
 
 VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "fish")
 
@@ -15,7 +15,7 @@ VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat",
 def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:
     still = Configuration(machine, count).y
     n = len(machine.columns)
-    y = displace(machine, still, 0.2 * rng.normal(size=(count, n)))
+    y = displace_states(machine, still, 0.2 * rng.normal(size=(count, n)))
     y[:, machine.layout.u] = rng.normal(size=(count, machine.layout.count("u")))
     return y
 
@@ -32,7 +32,7 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
     h = 1e-4
 
     def at(k: int) -> dict[str, np.ndarray]:
-        moved = displace(machine, y, k * h * dx)
+        moved = displace_states(machine, y, k * h * dx)
         moved[:, machine.layout.u] += k * h * du
         return vary(machine, moved, w + k * h * dw, seeds=("dt",)).values
 
@@ -64,7 +64,9 @@ def test_observations_equal_those_of_the_program_observe(vehicle: str) -> None:
     for k, angle in enumerate(("yaw", "lean", "pitch")):
         assert_allclose(seen[f"{angle}_rate"], looked["output_rates"][k], rtol=1e-11, atol=1e-11)
     assert_allclose([seen[name] for name in system.model.speeds], looked["v"], atol=1e-12)
-    assert_allclose(found.pace(system.model.speeds)[0], looked["vdot"], rtol=1e-10, atol=1e-10)
+    assert_allclose(
+        found.speed_rates(system.model.speeds)[0], looked["vdot"], rtol=1e-10, atol=1e-10
+    )
     udot = np.linalg.solve(found.mass[0], found.values["force"][0])
     rate = machine.rate(**machine.layout.split(y[0]), w=w)["rate"]
     assert_allclose(udot, rate[machine.layout.u], rtol=1e-9, atol=1e-9)
@@ -94,5 +96,5 @@ def test_a_chart_keeps_the_contacts_closed() -> None:
     assert at.speeds == ("lean_rate", "steer_rate", "rear_wheel_rate")
     assert_allclose(found.d["conditions"]["dx"] @ at.X, 0.0, atol=1e-13)
     plain = [name for name in at.coordinates if name not in ("x", "y")]
-    moved = found.rows(plain, "dx") @ at.X
+    moved = found.observation_derivatives(plain, "dx") @ at.X
     assert_allclose(moved, np.broadcast_to(np.eye(5, 7), moved.shape), atol=1e-12)

@@ -577,7 +577,7 @@ def test_commands_called_from_python_leave_the_collector_of_garbage_alone(capsys
 def test_conjugate_pairs_of_eigenvalues_are_printed_as_one(values, told):
     import xarray
 
-    from draisine.cli._report import _eigenvalue_text
+    from draisine.cli._report import _format_eigenvalues
 
     names = ["tyre", "tyre_2"][: len(values)]
     row = xarray.Dataset(
@@ -587,4 +587,4 @@ def test_conjugate_pairs_of_eigenvalues_are_printed_as_one(values, told):
         },
         {"eigenmode": names},
     )
-    assert _eigenvalue_text(row, names) == told
+    assert _format_eigenvalues(row, names) == told

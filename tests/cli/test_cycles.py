@@ -115,7 +115,7 @@ def test_mistakes_in_a_cycle_scenario(capsys, old, new, told):
             ["cycles", "rocr", "--scan", "0:1:3", "--set", "phase=1"],
             "--scan varies phase. Leave out",
         ),
-        (["cycles", "rocr", "--set", "phase=1", "--phase", "2"], "Give only one of them"),
+        (["cycles", "rocr", "--set", "phase=1", "--phase", "2"], "Use only one of these options"),
         (["cycles", "rocr", "--over", "phase"], "--over phase needs --scan"),
         (["cycles", "rocr", "--set", "fase=1"], "phase"),
         (["cycles", "rocr", "--joint", "loose"], "loose"),

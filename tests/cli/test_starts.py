@@ -9,7 +9,7 @@ import pytest
 
 import draisine
 from draisine.cli import main
-from draisine.cli._templates import scenario_text
+from draisine.cli._templates import write_scenario_source
 from draisine.results.store import save
 from draisine.scenario.library import list_motions, load
 
@@ -44,7 +44,7 @@ def test_initial_values_are_in_the_table(capsys):
 )
 def test_a_first_scenario_starts_in_a_motion_worth_seeing(vehicle, start, push):
     """What hangs or stands on a hinge is let go at rest; discs and stones start as the runs that ship."""
-    text = scenario_text("mine", vehicle)
+    text = write_scenario_source("mine", vehicle)
     written = tomllib.loads(text)["initial"]
     shipped = [load(name).plan.start.values for name in list_motions(vehicle)]
     assert written == start if start is not None else written in shipped

@@ -62,9 +62,9 @@ COMMANDS = [
     (["run", "mauny2018/pasive-stabilisation"], "Did you mean 'mauny2018/passive-stabilisation'?"),
     (["run", "nowhere.toml"], "nowhere.toml: the file does not exist"),
     (["run", "."], "scenarios are .toml files"),
-    (["run", "--out", "."], ". is a folder. Give a file name"),
-    *((one, "is a folder. Give a file name") for one in (["plot", "."], ["animate", "/"])),
-    (["compare", ".", "."], ". is a folder. Give a file name"),
+    (["run", "--out", "."], ". is a folder. State the name of a file"),
+    *((one, "is a folder. State the name of a file") for one in (["plot", "."], ["animate", "/"])),
+    (["compare", ".", "."], ". is a folder. State the name of a file"),
     (["run", PASSIVE, "--set", "mB"], "write NAME=VALUE"),
     (["run", PASSIVE, "--set", "mBB=90"], "Did you mean 'mB'?"),
     (["run", PASSIVE, "--set", "mB=ninety"], "'ninety' is not a number"),
@@ -131,7 +131,7 @@ COMMANDS = [
             "--set",
             "mB=9",
         ],
-        "change the scenario instead of --set",
+        "Change the scenario instead of --set",
     ),
     (
         ["equations", "--scenario", "mauny2018/configuration-a", "--program", "simulate"]
@@ -139,7 +139,7 @@ COMMANDS = [
         "a simulator needs a scenario of the kind 'run'",
     ),
     (["export", "mauny2018/ramp-jump", "--as", "simulink"], "FMI units only: --as fmi3"),
-    (["export", "mauny2018/ramp-jump", "--set", "mB=9"], "change the scenario"),
+    (["export", "mauny2018/ramp-jump", "--set", "mB=9"], "Change the scenario"),
     (
         ["export", "mauny2018/passive-stabilisation"],
         "has no terrain. Export its vehicle: draisine export whipple",
@@ -177,7 +177,7 @@ COMMANDS = [
     (["run", "meijaard2007/matrices", "--mu", "0.5"], "meijaard2007/matrices is of the kind"),
     (["run", "meijaard2007/matrices", "--strict"], "meijaard2007/matrices is of the kind"),
     (["run", "meijaard2007/matrices", "--full"], "--full needs a motion"),
-    (["show", "whipple", "--frames"], "add --plot FILE.png"),
+    (["show", "whipple", "--frames"], "Add --plot FILE.png"),
     (["eigenvalues", "--set", "c=0:0.1:3", "--law", "lqr"], "Leave out --law lqr"),
     (["equations", "whipple", "--initial", "lean=0.1"], "--initial needs a complete simulator"),
     (["equations", "whipple", "--as", "html", "--program", "observe"], "html is a page"),
@@ -190,7 +190,7 @@ COMMANDS = [
     (["run", PASSIVE, "--formulation", "planner"], "Did you mean 'planar'?"),
     (["run", "mauny2018/controlled-turn", "--formulation", "planar"], "takes laws and inputs"),
     (["eigenvalues", "whipple", "--speed", "0-10"], "Write it as 5, 3,5,7 or 0:10:101"),
-    (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be below high"),
+    (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be smaller than high"),
     (["steady", "rolling_disc"], "is not a bicycle"),
     (["steady", "--set", "c=-0.05"], "no capsize speed"),
     (["steady", "wipple"], "Did you mean 'whipple'?"),
@@ -251,7 +251,10 @@ FILES = [
         "expected[0].at: needs times in a run",
     ),
     (SWEEP.replace("final lean", "lean"), "sweep.outputs[0]: 'lean' is a series over time"),
-    (SWEEP.replace("run.dt", "..."), "a key between the dots is missing; write it like run.dt"),
+    (
+        SWEEP.replace("run.dt", "..."),
+        "a key between two dots is missing. Write a key path such as run.dt",
+    ),
     (SWEEP.replace("run.dt", "sweep.count"), "sweep.over.'sweep.count'[0]"),
     (SWEEP.replace("run.dt", "law.-1.gain"), "sweep.over.'law.-1.gain'[0]"),
     (SWEEP + f"chunk = {10**18}", "sweep.chunk"),
@@ -265,7 +268,7 @@ FILES = [
     ),
     (
         SWEEP + "\n".join(f"between.'vehicle.parameters.{n}' = {MANY}" for n in ("w", "rR", "rF")),
-        "sweep: has 2e+18 runs; at most 1e+08 are possible",
+        "sweep: the sweep has 2e+18 runs; the maximum is 1e+08",
     ),
     (MAP.replace('"steer"', '"lean"'), "map.y.name = 'lean': is already the axis x"),
     (
@@ -324,7 +327,7 @@ FILES = [
     ),
     (
         "kind='gait'\ntitle='x'\nvehicle.name='purcell_swimmer'\ngait={shapes=[[0.1,0.2]],sizes=[2.0]}",
-        "sizes belong to a path, not to shapes",
+        "sizes apply to a path only, not to shapes",
     ),
 ]
 

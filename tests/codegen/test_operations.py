@@ -29,6 +29,6 @@ def test_operation_counts_of_the_bicycle_are_bounded(name):
     assert program.operations <= limit
     inputs = derivation.symbols
     rate = [*derivation.reduced.udot, *derivation.reduced.multipliers]
-    alone = tracing.program("alone", inputs, {"udot": derivation.reduced.udot})
-    both = tracing.program("both", inputs, {"rate": rate})
+    alone = tracing.make_program("alone", inputs, {"udot": derivation.reduced.udot})
+    both = tracing.make_program("both", inputs, {"rate": rate})
     assert both.operations - alone.operations <= 110

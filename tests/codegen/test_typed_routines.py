@@ -316,7 +316,7 @@ def test_the_cache_key_depends_on_the_fields_of_inner_records():
         def read(o: outer) -> float:
             return o.inner.b
 
-        return read.text
+        return read.digest_text
 
     assert make(a=int, b=float) != make(b=float, a=int)
     assert make(a=int, b=float) == make(a=int, b=float)

@@ -14,8 +14,8 @@ from draisine.mechanics.base import (
     free_columns,
     is_free,
     is_planar,
-    renormalise,
-    square_length,
+    normalise_quaternion,
+    squared_quaternion_norm,
     turns_freely,
 )
 from draisine.model import Body, Model, Revolute, inertia
@@ -48,9 +48,9 @@ def pose(base, rng):
 def test_rotations_and_norms_equal_those_of_the_quaternion(base):
     q, _ = pose(base, np.random.default_rng(1))
     assert_allclose(np.asarray(base_rotation(model(base), q), float), rotation(q), atol=1e-15)
-    assert_allclose(square_length(model(base), q), 1.0, atol=1e-15)
+    assert_allclose(squared_quaternion_norm(model(base), q), 1.0, atol=1e-15)
     stretched = q * (1.0 + 1e-4 * bool(TURNS[base]))
-    assert_allclose(np.linalg.norm(renormalise(model(base), stretched)), 1.0, atol=2e-8)
+    assert_allclose(np.linalg.norm(normalise_quaternion(model(base), stretched)), 1.0, atol=2e-8)
 
 
 @pytest.mark.parametrize("base", TURNS)

@@ -339,7 +339,7 @@ def test_static_torques_of_five_links_only_load_the_wheels() -> None:
     at = placed(snake(5), [0.4, 0.3, -0.2, 0.5])
     found = solve_kinematics(at)
     rdot = np.linalg.svd(found.K)[2][2:].T @ np.array([0.7, -0.4])
-    v = at.whole(found.J @ rdot, rdot)
+    v = at.assemble_speeds(found.J @ rdot, rdot)
     # compatible accelerations: any solution of the rows
     rows = multiplier.evaluate_free_dynamics(
         at.tree, np.eye(3), np.zeros(3), at.geo.r, v, np.zeros(4)
@@ -462,7 +462,7 @@ def momentum(model: Model, r: np.ndarray, eta: np.ndarray, rdot: np.ndarray) -> 
         bodies = [model.body("rear"), model.body("front")]
         links = [at.tree.place[b.name][0] for b in bodies]
         R = [at.geo.R0[k] @ at.tree.links[k].R.T for k in links]
-        local = [at.tree.local(b.name, b.com) for b in bodies]
+        local = [at.tree.point_in_link(b.name, b.com) for b in bodies]
         c = [at.geo.o0[k] + at.geo.R0[k] @ x for k, x in zip(links, local, strict=True)]
         return list(zip(R, c, strict=True))
 

@@ -38,7 +38,7 @@ from draisine.mechanics.kinematics import (
     point_matrix,
     velocities,
 )
-from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, wrenches
+from draisine.mechanics.newton_euler import inverse_dynamics, link_wrenches, mass_matrix
 from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import (
     BASE_GROUPS,
@@ -345,7 +345,7 @@ def test_articulated_bodies_satisfy_the_equations_of_motion(fold: bool, x: Movin
     geo = geometry(tree, x.r)
     zero, still = np.zeros(3), np.zeros(len(x.speeds))
     vel = velocities(tree, geo, x.speeds[:3], x.speeds[3:6], x.speeds[6:], zero)
-    needed = wrenches(tree, geo, vel, still, zero, zero, x.R.T @ x.model.gravity)
+    needed = link_wrenches(tree, geo, vel, still, zero, zero, x.R.T @ x.model.gravity)
     everything = eliminate_tree(tree, geo, [], range(len(x.columns)), [])
     vdot = accelerations(everything, needed, x.rates, [])
     M, F = free(x, fold)
@@ -414,10 +414,10 @@ def test_energy_and_momenta_agree_with_the_mass_matrix(fold: bool, x: Moving) ->
     geo = geometry(tree, x.r)
     world = constraints.ground(tree, geo, x.R)
     vel = velocities(tree, geo, x.speeds[:3], x.speeds[3:6], x.speeds[6:], np.zeros(3))
-    linear, angular = energy.momenta(tree, geo, vel, world, x.p)
+    linear, angular = energy.total_momenta(tree, geo, vel, world, x.p)
     M = mass_matrix(tree, geo, np.zeros(3))
     P, L = (M @ x.speeds)[:3], (M @ x.speeds)[3:6]
-    close(energy.kinetic(tree, vel), x.speeds @ M @ x.speeds / 2, like=np.abs(M))
+    close(energy.kinetic_energy(tree, vel), x.speeds @ M @ x.speeds / 2, like=np.abs(M))
     close(linear, x.R @ P, like=np.abs(M))
     close(angular, x.R @ L + cross(x.p, x.R @ P), like=np.abs(M))
 
@@ -615,12 +615,12 @@ def test_contact_rows_are_rates_of_gaps_and_velocities(fold: bool, x: Moving) ->
         at, _ = constraints.contact_point(whole, floats, world, contact)
         rho = floats.R0[at.link].T @ (at.c - floats.o0[at.link])
         material = x.R.T @ sym.rate(sym.p + sym.R @ point(geo, at.link, None, rho).c)
-        axes = constraints.contact_axes(whole, floats, world, contact, at)
+        axes = constraints.contact_directions(whole, floats, world, contact, at)
         close(rows[own], [axis @ material for axis in axes.values()], like=[1, *rows])
         upward = rows[own][2 if isinstance(contact, Pin) else 0]
         close(upward, sym.rate(found.gaps[k]), like=[1, *rows])
         at, _ = constraints.contact_point(whole, geo, moved, contact)
-        axes = constraints.contact_axes(whole, geo, moved, contact, at)
+        axes = constraints.contact_directions(whole, geo, moved, contact, at)
         under = constraints.ground_velocity(model, moved, sym.p, at, sym.t[0])
         b = [axis @ under for axis in axes.values()]
         close(here.c[own], sym.rate(b - found.C[own] @ sym.v), like=[1, *here.c])

@@ -24,8 +24,8 @@ from draisine.errors import DataError
 from draisine.experiment.tables.circles import solve_turn
 from draisine.results.attributes import (
     STAMP_ATTRIBUTES,
-    code_commit,
     content_hash,
+    find_code_commit,
     is_unchanged,
     without_stamp,
 )
@@ -202,7 +202,7 @@ class TestStamp:
         assert attrs["draisine"] == draisine.__version__
         assert attrs["created"].endswith("+00:00")
         assert len(attrs["content_sha256"]) == 64
-        assert attrs.get("commit", "") == code_commit()
+        assert attrs.get("commit", "") == find_code_commit()
 
     def test_the_hash_depends_on_the_content_only(self, turned, tmp_path):
         """Both formats have the same hash; a changed value or attribute changes it."""

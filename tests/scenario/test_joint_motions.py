@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 import draisine
 from draisine.errors import DataError, ParameterError, UnknownNameError
 from draisine.experiment.run import run
-from draisine.model.motion import JOINT_MOTIONS, motion_of, smooth_step
+from draisine.model.motion import JOINT_MOTIONS, motion_from_table, smooth_step
 from draisine.results import store
 from draisine.results.bodies import restore_model
 from draisine.scenario.library import load
@@ -45,7 +45,7 @@ def guided(tmp_path):
 
 def test_motions_in_a_file_equal_those_in_python(guided):
     data = run(load(guided())).data
-    sine = motion_of({"name": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
+    sine = motion_from_table({"name": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
     bicycle = draisine.compile("whipple", mU=30.0, steering=sine, torso=smooth_step(0.1, 0.1, 0.4))
     start = draisine.state(bicycle, forward_speed=5.0)
     python = draisine.simulate(bicycle, start, 0.5, numerics=draisine.Numerics(dt=0.05)).to_xarray()
@@ -95,7 +95,7 @@ def test_mistakes_have_their_place(guided, old, new, said):
     ids=lambda entry: entry["name"],
 )
 def test_motions_return_their_own_derivatives(entry):
-    motion, h = motion_of(entry), 1e-5
+    motion, h = motion_from_table(entry), 1e-5
     for t in (0.05, 0.2 + 2 * h, 0.6, 1.0, 1.3):
         before, here, after = (np.array(motion(x)) for x in (t - h, t, t + h))
         assert_allclose((after - before)[:2] / (2 * h), here[1:], atol=1e-7)
@@ -113,15 +113,15 @@ def test_a_smooth_step_begins_and_ends_at_rest():
 def test_unknown_motions_and_numbers_are_named():
     assert {"sine", "smooth_step"} <= set(JOINT_MOTIONS)
     with pytest.raises(UnknownNameError, match="Did you mean 'smooth_step'"):
-        motion_of({"name": "smoothstep"})
+        motion_from_table({"name": "smoothstep"})
     with pytest.raises(ParameterError, match="Did you mean 'amplitude'"):
-        motion_of({"name": "sine", "amplitud": 1.0, "frequency": 1.0})
+        motion_from_table({"name": "sine", "amplitud": 1.0, "frequency": 1.0})
 
 
 @pytest.mark.parametrize(("ends", "like"), [("rest", "clamped"), ("natural", "natural")])
 def test_a_table_becomes_the_cubic_spline(ends, like):
     times, values = [0.0, 0.4, 1.0, 1.3, 2.0], [0.0, 1.0, -0.5, 0.2, 0.3]
-    motion = motion_of({"name": "spline", "times": times, "values": values, "ends": ends})
+    motion = motion_from_table({"name": "spline", "times": times, "values": values, "ends": ends})
     known = CubicSpline(times, values, bc_type=like)
     for t in np.linspace(0.0, 2.0, 21):
         assert_allclose(motion(t), [known(t), known(t, 1), known(t, 2)], atol=1e-12)
@@ -145,4 +145,4 @@ def test_a_table_guides_a_joint_from_a_file(guided):
 )
 def test_wrong_tables_are_reported(entry, said):
     with pytest.raises(ParameterError, match=said):
-        motion_of({"name": "spline"} | entry)
+        motion_from_table({"name": "spline"} | entry)

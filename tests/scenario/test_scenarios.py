@@ -280,7 +280,7 @@ def test_straight_running_as_data(tmp_path):
     json.dumps(summarise_result(result), allow_nan=False)
     store.save(result.data, tmp_path / "eig.nc")
     assert without_stamp(store.load(tmp_path / "eig.nc")).identical(result.data)
-    with pytest.raises(ParameterError, match="not among the speeds"):
+    with pytest.raises(ParameterError, match="has no speed"):
         straight_quantity("eigenvalue_real[weave]", result.system.model, result.data, [1.05])
     with pytest.raises(ParameterError, match="set the speeds `at`"):
         straight_quantity("eigenvalue_real[weave]", result.system.model, result.data, None)

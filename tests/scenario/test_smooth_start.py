@@ -160,7 +160,7 @@ def test_the_middle_of_a_patch_is_the_default_place(bicycle):
 
 def test_mistakes_are_named(bicycle):
     level = draisine.state(bicycle)
-    with pytest.raises(ParameterError, match="is unlimited; give x and y"):
+    with pytest.raises(ParameterError, match="is unlimited, so it has no centre"):
         draisine.place(bicycle, level, hills(), on="ground")
     with pytest.raises(ParameterError, match="smooth ground has no 'ramp'"):
         draisine.place(bicycle, level, hills(), on="ramp")

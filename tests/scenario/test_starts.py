@@ -193,7 +193,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
             "[initial.steady]\nforward_speed = 5.0\nlean = 0.1\nsteer = 0.3\nfree = []\n",
             "initial.steady: No steady motion found with forward_speed = 5, lean = 0.1, steer = 0.3.",
         ),
-        (RIDER, "speed is missing: gains are designed for one speed"),
+        (RIDER, "The law needs a speed, for which its gains are designed"),
         (RIDER + "speed = 5.0\ncount = 2.5\n", "law[0].count: 2.5 is not a whole number"),
         (RIDER + "speed = 5.0\npath = { shape = 'lane' }\n", "Did you mean 'lane_change'?"),
         (RIDER + "speed = 5.0\npath = { offset = 2.0 }\n", "path: shape is missing"),

@@ -13,7 +13,7 @@ import draisine
 from draisine.algebra.lie import rotation
 from draisine.errors import ConfigurationError, DataError, ParameterError
 from draisine.experiment.check import compare_expected
-from draisine.experiment.report import describe_result, event_lines, summarise_result
+from draisine.experiment.report import describe_events, describe_result, summarise_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
@@ -200,7 +200,7 @@ def test_a_machine_is_put_onto_a_face():
             "terrain": {"shape": "ramp", "slope": "10deg", "drop": 0.5},
             "run": {"until": 1.0},
         }
-        return validate_scenario("x", "x", content).plan.state()
+        return validate_scenario("x", "x", content).plan.copy_state()
 
     place = {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"}
     placed = state(forward_speed=3.0, steer="10deg", place=place)
@@ -243,7 +243,7 @@ def test_initial_values_are_those_of_the_outputs_on_a_slope(slope, initial):
         "run": {"until": 0.01},
     }
     plan = validate_scenario("x", "x", content).plan
-    run = draisine.simulate(plan.system, plan.state(), 0.01, terrain=plan.terrain)
+    run = draisine.simulate(plan.system, plan.copy_state(), 0.01, terrain=plan.terrain)
     start = run.to_xarray().isel(time=0)
     for name, value in initial.items():
         assert_allclose(float(start[name]), value, atol=1e-12, err_msg=name)
@@ -319,9 +319,9 @@ def test_the_summary_lists_the_events(jump):
     assert set(last["impulse"]) == {"rear:low", "front:low"}
     assert last["gain"] == pytest.approx(-319.0641, abs=1e-3)
     assert any("lift-off   front:ramp" in line for line in describe_result(jump))
-    many = event_lines(found["events"] * 4)
+    many = describe_events(found["events"] * 4)
     assert many[-1] == "... and 4 more events"
-    gaining = event_lines([last | {"gain": 3.0}])
+    gaining = describe_events([last | {"gain": 3.0}])
     assert "it creates 3 J" in gaining[0]
 
 
@@ -429,7 +429,7 @@ WRONG = [
         "several faces or edges with the name 'a'",
     ),
     (MOVING.format(""), "terrain.faces[0].motion = {}: needs one of slide, shake and turn"),
-    (MOVING.format("shake = [0, 0, 1]"), "needs a rate with a shake"),
+    (MOVING.format("shake = [0, 0, 1]"), "a shake needs a rate"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
     (PLANE + "[contact]\nimpact = 'neuton'\n", "Unknown impact 'neuton'. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
@@ -444,7 +444,10 @@ WRONG = [
         "contact.mu.raer = 1.0: no such wheel. Did you mean 'rear'?",
     ),
     (PLANE + "[contact]\nstops = {ster = [-1, 1]}\n", "no such joint. Did you mean 'steer'?"),
-    (PLANE + "[contact]\nstops = {steer = [1, -1]}\n", "the lower end must be below the upper"),
+    (
+        PLANE + "[contact]\nstops = {steer = [1, -1]}\n",
+        "the lower end must be smaller than the upper",
+    ),
     (PLANE + "[contact]\nstops = {steer = 1}\n", "1 is not a list of two numbers"),
     (PLANE + "[contact]\nresolution = 'whole'\n", "must be 'complete' or 'reduced'"),
     ("[contact]\nimpact = 'newton'\n", "contact: needs a terrain; add [terrain]"),

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine import compile, simulate, state
 from draisine.algebra.lie import rotation
-from draisine.analysis.gait.map import gait, turns_of
+from draisine.analysis.gait.map import find_grip_sequence, gait
 from draisine.errors import ModelError, ParameterError
 from draisine.simulation.regrip import regrip
 
@@ -82,8 +82,8 @@ def test_an_impact_keeps_momenta(robot, joint):
 def test_a_cycle_run_again_and_again_stays_a_cycle(robot):
     walk = gait(robot, joint="free")
     cycle = walk.cycle([6.8, 3.1])
-    modes, pause = turns_of(robot)
-    start = walk.holds[0].state(cycle.x)
+    modes, pause = find_grip_sequence(robot)
+    start = walk.holds[0].public_state(cycle.x)
     run = draisine.simulate(
         robot,
         start,

@@ -461,7 +461,7 @@ class TestTables:
         ("make", "message"),
         [
             (lambda: Encoder("e", "pole", rate=-1.0), "rate"),
-            (lambda: Encoder("e", "pole", noise=0.1), "needs a sampling rate"),
+            (lambda: Encoder("e", "pole", noise=0.1), "has no sampling rate"),
             (lambda: Encoder("e", "pole", counts=0), "counts"),
             (lambda: Encoder("e", "pole", quantum=-1.0), "negative"),
             (lambda: Encoder("e", "pole", bias=math.nan), "finite"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from draisine.system.contact_programs import row_layout
+from draisine.system.contact_programs import contact_layout
 from draisine.system.generic import make_generic
 from draisine.system.layout import Layout, input_layout, output_layout
 from draisine.system.system import compile
@@ -67,7 +67,7 @@ def test_the_state_lies_between_time_and_inputs(vehicle):
 
 def test_all_contact_programs_have_the_same_layouts():
     machine = make_generic(compile("whipple"))
-    row = row_layout(machine.system.model)
+    row = contact_layout(machine.system.model)
     whole = np.arange(float(row.size))
     shared = np.arange(float(machine.inputs.size))
     for contact in machine.contacts.values():

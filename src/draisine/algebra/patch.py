@@ -65,20 +65,23 @@ def evaluate_patch(cell: Array, x: Scalar, y: Scalar) -> Heights:
     v = (y - y0) * sv
     order = PATCH_DEGREE + 1
     first = PATCH_COEFFICIENTS.start
-    rows = [_horner([cell[first + order * i + j] for j in range(order)], v) for i in range(order)]
-    h, hu, huu = _horner([row[0] for row in rows], u)
-    hv, huv, _ = _horner([row[1] for row in rows], u)
-    hvv, _, _ = _horner([row[2] for row in rows], u)
+    rows = [
+        _evaluate_horner([cell[first + order * i + j] for j in range(order)], v)
+        for i in range(order)
+    ]
+    h, hu, huu = _evaluate_horner([row[0] for row in rows], u)
+    hv, huv, _ = _evaluate_horner([row[1] for row in rows], u)
+    hvv, _, _ = _evaluate_horner([row[2] for row in rows], u)
     return Heights(h, su * hu, sv * hv, su * su * huu, su * sv * huv, sv * sv * hvv)
 
 
-def _horner(coefficients: list[Scalar], u: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the value at u of a polynomial with ascending coefficients, and its first two derivatives."""
+def _evaluate_horner(coefficients: list[Scalar], x: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Return the value at x of a polynomial with ascending coefficients, and its first two derivatives."""
     value = coefficients[-1]
     slope: Scalar = 0.0
     half_bend: Scalar = 0.0
     for coefficient in coefficients[-2::-1]:
-        half_bend = half_bend * u + slope
-        slope = slope * u + value
-        value = value * u + coefficient
+        half_bend = half_bend * x + slope
+        slope = slope * x + value
+        value = value * x + coefficient
     return value, slope, 2.0 * half_bend

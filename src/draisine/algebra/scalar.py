@@ -32,19 +32,21 @@ _ALGEBRAS = ("draisine", "sympy", "mpmath")
 """Packages whose types are scalars; CasADi has its own wrapper."""
 
 ZERO_TOLERANCE = 1e-12
-"""Largest rounding error of floats, as a fraction of their scale, that `vanishes` treats as zero."""
+"""Largest rounding error of floats, as a fraction of their scale, that `all_vanish` treats as zero."""
 
 
-def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
+def _apply_casadi(operation: Callable[..., Any], *xs: Any) -> Any:
     """Return the result of an operation on CasADi scalars and numbers, NotImplemented for other operands."""
     if not all(isinstance(x, (Casadi, int, float, np.integer)) for x in xs):
         return NotImplemented
     return Casadi(operation(*[x.sx if isinstance(x, Casadi) else float(x) for x in xs]))
 
 
-def _operators(operation: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def _make_operators(operation: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the methods of CasADi scalars for an operation with the scalar as left and as right operand."""
-    return (lambda x, y: _casadi(operation, x, y)), (lambda x, y: _casadi(operation, y, x))
+    return (lambda x, y: _apply_casadi(operation, x, y)), (
+        lambda x, y: _apply_casadi(operation, y, x)
+    )
 
 
 class Casadi:
@@ -55,15 +57,15 @@ class Casadi:
     def __init__(self, sx: Any) -> None:
         self.sx = sx
 
-    __add__, __radd__ = _operators(operator.add)
-    __sub__, __rsub__ = _operators(operator.sub)
-    __mul__, __rmul__ = _operators(operator.mul)
-    __truediv__, __rtruediv__ = _operators(operator.truediv)
-    __pow__, __rpow__ = _operators(operator.pow)
-    __lt__, __gt__ = _operators(operator.lt)
+    __add__, __radd__ = _make_operators(operator.add)
+    __sub__, __rsub__ = _make_operators(operator.sub)
+    __mul__, __rmul__ = _make_operators(operator.mul)
+    __truediv__, __rtruediv__ = _make_operators(operator.truediv)
+    __pow__, __rpow__ = _make_operators(operator.pow)
+    __lt__, __gt__ = _make_operators(operator.lt)
 
     def __neg__(self) -> Any:
-        return _casadi(operator.neg, self)
+        return _apply_casadi(operator.neg, self)
 
     def __float__(self) -> float:
         return float(self.sx)
@@ -84,7 +86,7 @@ def casadi_symbols(name: str, count: int) -> Array:
     return array([Casadi(casadi.SX.sym(f"{name}_{k}")) for k in range(count)])
 
 
-def _algebra(*xs: Scalar) -> str:
+def _algebra_of(*xs: Scalar) -> str:
     """Return the name of the algebra of the first scalar that is not a number; "float" if all are numbers."""
     for x in xs:
         root = type(x).__module__.partition(".")[0]
@@ -100,13 +102,13 @@ def _apply(function: str, *xs: Scalar) -> Scalar:
     for x in xs:
         if hasattr(x, "apply"):  # a jet of any algebra
             return x.apply(function, *xs)
-    match _algebra(*xs):
+    match _algebra_of(*xs):
         case "float":
             return getattr(math, function)(*xs)
         case "draisine":
             return getattr(trace, function)(*xs)
         case "casadi":
-            return _casadi(getattr(sys.modules["casadi"], function), *xs)
+            return _apply_casadi(getattr(sys.modules["casadi"], function), *xs)
         case algebra:
             return getattr(sys.modules[algebra], function)(*xs)
 
@@ -143,11 +145,11 @@ def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     for x in (yes, no):
         if hasattr(x, "choose_jet"):  # a jet of any algebra
             return x.choose_jet(condition, yes, no)
-    match _algebra(condition, yes, no):
+    match _algebra_of(condition, yes, no):
         case "draisine":
             return trace.where(condition, yes, no)
         case "casadi":
-            return _casadi(sys.modules["casadi"].if_else, condition, yes, no)
+            return _apply_casadi(sys.modules["casadi"].if_else, condition, yes, no)
         case "sympy":
             return sys.modules["sympy"].Piecewise((yes, condition), (no, True))
         case _:
@@ -187,32 +189,35 @@ def substitute(
     )
 
 
-def _numeric(x: Any) -> bool:
+def _is_numeric(entries: Any) -> bool:
     """Return whether nested sequences contain plain numbers only."""
-    if isinstance(x, np.ndarray):
-        return x.dtype.kind in "fiu"
-    if isinstance(x, (list, tuple)):
-        return all(map(_numeric, x))
-    return isinstance(x, (float, int))
+    if isinstance(entries, np.ndarray):
+        return entries.dtype.kind in "fiu"
+    if isinstance(entries, (list, tuple)):
+        return all(map(_is_numeric, entries))
+    return isinstance(entries, (float, int))
 
 
 def array(entries: Any) -> Array:
     """Return nested sequences of scalars as an array; float64 if every entry is a number."""
-    if _numeric(entries):
+    if _is_numeric(entries):
         return np.array(entries, dtype=float)
     flat: list[Scalar] = []
 
-    def shape_of(x: Any) -> tuple[int, ...]:
-        if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim > 0):
-            shapes = [shape_of(y) for y in x]
+    def shape_of(entries: Any) -> tuple[int, ...]:
+        """Return the shape of nested sequences; raise an error if their rows differ."""
+        if isinstance(entries, (list, tuple)) or (
+            isinstance(entries, np.ndarray) and entries.ndim > 0
+        ):
+            shapes = [shape_of(y) for y in entries]
             if len(set(shapes)) > 1:
                 raise ValueError(f"The rows have different shapes: {shapes}.")
             return (len(shapes), *(shapes[0] if shapes else ()))
-        flat.append(x.item() if isinstance(x, np.ndarray) else x)
+        flat.append(entries.item() if isinstance(entries, np.ndarray) else entries)
         return ()
 
     shape = shape_of(entries)
-    if _algebra(*flat) == "float":
+    if _algebra_of(*flat) == "float":
         return np.array(flat, dtype=float).reshape(shape)
     out = np.empty(len(flat), dtype=object)
     for i, x in enumerate(flat):
@@ -227,7 +232,7 @@ def blocks(rows: Sequence[Sequence[Array]]) -> Array:
 
 def is_zero(x: Scalar) -> bool:
     """Return whether x is structurally zero: a zero number or a symbolic constant zero."""
-    algebra = _algebra(x)
+    algebra = _algebra_of(x)
     if algebra == "casadi":
         return bool(x.sx.is_zero())
     return algebra != "draisine" and bool(x == 0)
@@ -244,17 +249,17 @@ def norm(x: Array) -> Scalar:
     return sqrt(total)
 
 
-def vanishes(values: Iterable[Scalar], size: float = 1.0) -> bool:
+def all_vanish(values: Iterable[Scalar], scale: float = 1.0) -> bool:
     """Return whether all values are zero.
 
-    Expressions must be identically zero, numbers must be zero up to rounding errors relative to `size`.
+    Expressions must be identically zero, numbers must be zero up to rounding errors relative to `scale`.
     """
     values = [x for x in values if not is_zero(x)]
-    match _algebra(*values):
+    match _algebra_of(*values):
         case "float":
-            return all(abs(x) <= ZERO_TOLERANCE * size for x in values)
+            return all(abs(x) <= ZERO_TOLERANCE * scale for x in values)
         case "mpmath":
-            return all(abs(x) <= 1e4 * sys.modules["mpmath"].mp.eps * size for x in values)
+            return all(abs(x) <= 1e4 * sys.modules["mpmath"].mp.eps * scale for x in values)
         case "sympy":
             return all(sys.modules["sympy"].simplify(x) == 0 for x in values)
         case _:

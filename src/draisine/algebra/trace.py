@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 _DIGITS = 50  # decimal digits of the values at the random points
 _EXACT = Context(prec=_DIGITS)
-# Values that agree after rounding to 34 digits are equal: 16 digits remain for rounding errors.
+# Values are computed to 50 digits. They are equal if they agree after rounding to 34 digits; the
+# other 16 are left for rounding errors.
 _ROUND = Context(prec=34)
 _TINY = Decimal("1e-36")  # relative difference below which a value equals a double
 _ABSORBED = 24
@@ -76,7 +77,7 @@ class Graph:
             rng = random.Random(f"draisine {name}")
             digits = [Decimal(rng.getrandbits(160)) / Decimal(2**160) for _ in range(2)]
             values = (Decimal("0.5") + digits[0], -Decimal("0.5") - digits[1])
-            self._by_shape[shape] = self._append(shape, values, parameter)
+            self._by_shape[shape] = self._append_node(shape, values, parameter)
         return Expr(self, self._by_shape[shape])
 
     def constant(self, value: float) -> int:
@@ -84,10 +85,12 @@ class Graph:
         shape = ("const", float(value))
         if shape not in self._by_shape:
             exact = Decimal(float(value))
-            self._by_shape[shape] = self._append(shape, (exact, exact), True)
+            self._by_shape[shape] = self._append_node(shape, (exact, exact), True)
         return self._by_shape[shape]
 
-    def _append(self, shape: tuple[Any, ...], values: tuple[Decimal, Decimal], fixed: bool) -> int:
+    def _append_node(
+        self, shape: tuple[Any, ...], values: tuple[Decimal, Decimal], fixed: bool
+    ) -> int:
         """Add a node with its values at both points; return its index."""
         self.ops.append(shape)
         self.values.append(values)
@@ -108,25 +111,25 @@ class Graph:
         shape = (op, *args)
         existing = self._by_shape.get(shape)
         if existing is not None:
-            return self._result(existing)
+            return self._as_expression(existing)
         samples = [self.values[i] for i in args]
         sampled = _SAMPLED.get(op)
         values: tuple[Decimal | None, ...] = (None, None)
         if sampled is not None and not (op in ("add", "sub") and _absorbs(*samples)):
-            values = _sample(sampled, samples)
+            values = _evaluate_at_samples(sampled, samples)
         fixed = all(self.fixed[i] for i in args)
         if None in values:  # a node without reliable values at both points equals only itself
             first, second = self.values[self.symbol(f"opaque {shape}").index]
-            index = self._append(shape, (first, second), fixed)
+            index = self._append_node(shape, (first, second), fixed)
             self._by_value[_ROUND.plus(first), _ROUND.plus(second)] = index
         else:
-            index = self._number(shape, values, samples, fixed)  # type: ignore[arg-type]
+            index = self._find_or_append(shape, values, samples, fixed)  # type: ignore[arg-type]
         self._by_shape[shape] = index
-        return self._result(index)
+        return self._as_expression(index)
 
-    def _number(
+    def _find_or_append(
         self,
-        shape: tuple[Any, ...],
+        operation: tuple[Any, ...],
         values: tuple[Decimal, Decimal],
         samples: Sequence[tuple[Decimal, Decimal]],
         fixed: bool,
@@ -134,20 +137,20 @@ class Graph:
         """Return the node index of an operation from its values at both random points: an existing node, a
         constant, or a new node.
         """
-        # Terms that agree in 35 of 50 digits cancel exactly.
+        # Terms that agree in 35 of 50 digits cancel: such agreement is not a coincidence.
         tiny = all(
             not x or x.adjusted() < first.adjusted() - 35
             for x, first in zip(values, samples[0], strict=True)
         )
-        if shape[0] in ("add", "sub") and tiny and self._cancels(shape):
+        if operation[0] in ("add", "sub") and tiny and self._cancels_exactly(operation):
             return self.constant(0.0)
         key = (_ROUND.plus(values[0]), _ROUND.plus(values[1]))
         same = self._by_value.get(key)
-        if same is not None and self._holds(shape, same):
+        if same is not None and self._equals_node(operation, same):
             if self.fixed[same] or not fixed:
                 return same
-            index = self._append(
-                shape, values, fixed
+            index = self._append_node(
+                operation, values, fixed
             )  # depends on parameters only: it is always regular
             self._by_value[key] = index
             return index
@@ -155,40 +158,48 @@ class Graph:
             number = float(key[0])
             if abs(Decimal(number) - key[0]) <= _TINY * abs(key[0]):
                 same = self.constant(number)
-                if self._holds(shape, same):
+                if self._equals_node(operation, same):
                     return same
         opposite = self._by_value.get((key[0].copy_negate(), key[1].copy_negate()))
         if (
             opposite is not None
-            and shape[0] != "neg"
+            and operation[0] != "neg"
             and self.fixed[opposite] >= fixed
-            and self._holds(shape, opposite, -1.0)
+            and self._equals_node(operation, opposite, -1.0)
         ):
-            shape = ("neg", opposite)
+            operation = ("neg", opposite)
             fixed = self.fixed[opposite]
-        return self._append(shape, values, fixed)
+        return self._append_node(operation, values, fixed)
 
-    def _holds(self, shape: tuple[Any, ...], other: int, sign: float = 1.0) -> bool:
-        """Return whether a new node equals `sign` times another node at points of mixed signs."""
-        rooted = shape[0] == "sqrt" or any(self._rooted[k] for k in (other, *shape[1:]))
+    def _equals_node(self, operation: tuple[Any, ...], node_index: int, sign: float = 1.0) -> bool:
+        """Return whether a new node equals `sign` times an existing node at further points, at
+        which symbols have mixed signs.
+        """
+        rooted = operation[0] == "sqrt" or any(
+            self._rooted[k] for k in (node_index, *operation[1:])
+        )
         if not rooted:
             return True
         with np.errstate(all="ignore"):
-            value = NUMPY_FUNCTIONS[shape[0]](*[self._trial(k) for k in shape[1:]])
-            return _alike(value, sign * self._trial(other))
+            value = NUMPY_FUNCTIONS[operation[0]](*[self._trial_values(k) for k in operation[1:]])
+            return _agree(value, sign * self._trial_values(node_index))
 
-    def _cancels(self, shape: tuple[Any, ...]) -> bool:
-        """Return whether the two terms of a sum cancel at points of mixed signs."""
-        op, a, b = shape
+    def _cancels_exactly(self, operation: tuple[Any, ...]) -> bool:
+        """Return whether the two terms of a sum cancel at further points, at which symbols have
+        mixed signs.
+        """
+        op, a, b = operation
         if not self._rooted[a] and not self._rooted[b]:
             return True
         with np.errstate(all="ignore"):
-            return _alike(self._trial(a), self._trial(b) * (1.0 if op == "sub" else -1.0))
+            return _agree(
+                self._trial_values(a), self._trial_values(b) * (1.0 if op == "sub" else -1.0)
+            )
 
-    def _trial(self, index: int) -> NDArray[np.float64]:
+    def _trial_values(self, node_index: int) -> NDArray[np.float64]:
         """Return the values (_TRIALS,) of a node at the points of mixed signs."""
         trials = self._trials
-        stack = [index]
+        stack = [node_index]
         while stack:
             i = stack[-1]
             op, *args = self.ops[i]
@@ -205,15 +216,15 @@ class Graph:
             else:
                 trials[i] = NUMPY_FUNCTIONS[op](*[trials[k] for k in args])
             stack.pop()
-        return trials[index]
+        return trials[node_index]
 
-    def _result(self, index: int) -> "Expr | float":
+    def _as_expression(self, node_index: int) -> "Expr | float":
         """Return a node as an expression, or as a float if it is a constant."""
-        op = self.ops[index]
-        return op[1] if op[0] == "const" else Expr(self, index)
+        op = self.ops[node_index]
+        return op[1] if op[0] == "const" else Expr(self, node_index)
 
 
-def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+def _agree(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
     """Return whether two arrays agree at all points at which both are finite, which must be at least a
     quarter of the points.
     """
@@ -232,7 +243,7 @@ def _absorbs(a: tuple[Decimal, Decimal], b: tuple[Decimal, Decimal]) -> bool:
     )
 
 
-def _sample(
+def _evaluate_at_samples(
     operation: Callable[..., Decimal | None], samples: Sequence[tuple[Decimal, Decimal]]
 ) -> tuple[Decimal | None, ...]:
     """Return the values of an operation at both random points; a value is None if it exceeds the range of
@@ -300,74 +311,74 @@ class Expr:
         self.graph = graph
         self.index = index
 
-    def _other(self, x: Any) -> int | None:
+    def _operand_index(self, operand: Any) -> int | None:
         """Return the node index of an operand; None if it is neither an expression nor a number."""
-        if type(x) is Expr:
-            return x.index
-        if isinstance(x, (int, float, np.integer, np.floating)):
-            return self.graph.constant(float(x))
+        if type(operand) is Expr:
+            return operand.index
+        if isinstance(operand, (int, float, np.integer, np.floating)):
+            return self.graph.constant(float(operand))
         return None
 
-    def _split(self, index: int) -> tuple[int, bool]:
+    def _strip_negation(self, node_index: int) -> tuple[int, bool]:
         """Return the node index without its negation, and whether there was a negation."""
-        op = self.graph.ops[index]
-        return (op[1], True) if op[0] == "neg" else (index, False)
+        op = self.graph.ops[node_index]
+        return (op[1], True) if op[0] == "neg" else (node_index, False)
 
-    def _signed(self, value: "Expr | float", negative: bool) -> "Expr | float":
-        """Return a value, or its negation if `negative`."""
-        return -value if negative else value
+    def _apply_sign(self, value: "Expr | float", is_negative: bool) -> "Expr | float":
+        """Return a value, or its negation if `is_negative`."""
+        return -value if is_negative else value
 
-    def _sum(self, a: int, b: int) -> "Expr | float":
+    def _add_nodes(self, a: int, b: int) -> "Expr | float":
         """Return a + b for two nodes: negations become subtractions, and parameters are added first."""
         g = self.graph
-        x, minus_x = self._split(a)
-        y, minus_y = self._split(b)
+        x, minus_x = self._strip_negation(a)
+        y, minus_y = self._strip_negation(b)
         if minus_x and minus_y:
-            return -self._sum(x, y)
+            return -self._add_nodes(x, y)
         if minus_x:
             return g.node("sub", y, x)
         if minus_y:
             return g.node("sub", x, y)
         return g.node("add", min(x, y), max(x, y))
 
-    def _product(self, a: int, b: int) -> "Expr | float":
+    def _multiply_nodes(self, a: int, b: int) -> "Expr | float":
         """Return a b for two nodes: negations are moved outside, and parameters are multiplied first."""
         g = self.graph
-        x, minus_x = self._split(a)
-        y, minus_y = self._split(b)
+        x, minus_x = self._strip_negation(a)
+        y, minus_y = self._strip_negation(b)
         if g.fixed[x] and not g.fixed[y]:
             x, y = y, x
         if g.fixed[y] and not g.fixed[x]:
             op = g.ops[x]
             if op[0] == "mul" and g.fixed[op[2]] and not g.fixed[op[1]]:
-                merged = self._product(op[2], y)
+                merged = self._multiply_nodes(op[2], y)
                 if not isinstance(merged, Expr):
                     inner: Expr | float = Expr(g, op[1]) * merged
                 else:
-                    inner = self._product(op[1], merged.index)
-                return self._signed(inner, minus_x != minus_y)
-            return self._signed(g.node("mul", x, y), minus_x != minus_y)
-        return self._signed(g.node("mul", min(x, y), max(x, y)), minus_x != minus_y)
+                    inner = self._multiply_nodes(op[1], merged.index)
+                return self._apply_sign(inner, minus_x != minus_y)
+            return self._apply_sign(g.node("mul", x, y), minus_x != minus_y)
+        return self._apply_sign(g.node("mul", min(x, y), max(x, y)), minus_x != minus_y)
 
     def __add__(self, other: Any) -> Any:
         if type(other) is float and other == 0.0:
             return self
-        i = self._other(other)
-        return NotImplemented if i is None else self._sum(self.index, i)
+        i = self._operand_index(other)
+        return NotImplemented if i is None else self._add_nodes(self.index, i)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         if type(other) is float and other == 0.0:
             return self
-        i = self._other(other)
+        i = self._operand_index(other)
         if i is None:
             return NotImplemented
-        x, minus_x = self._split(self.index)
-        y, minus_y = self._split(i)
+        x, minus_x = self._strip_negation(self.index)
+        y, minus_y = self._strip_negation(i)
         if minus_x:
-            return self.graph.node("sub", y, x) if minus_y else -self._sum(x, y)
-        return self._sum(x, y) if minus_y else self.graph.node("sub", x, y)
+            return self.graph.node("sub", y, x) if minus_y else -self._add_nodes(x, y)
+        return self._add_nodes(x, y) if minus_y else self.graph.node("sub", x, y)
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
@@ -380,15 +391,15 @@ class Expr:
                 return self
             if other == -1.0:
                 return -self
-        i = self._other(other)
-        return NotImplemented if i is None else self._product(self.index, i)
+        i = self._operand_index(other)
+        return NotImplemented if i is None else self._multiply_nodes(self.index, i)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Expr):
             return self * other.inverse()
-        i = self._other(other)
+        i = self._operand_index(other)
         return NotImplemented if i is None else self * (1.0 / float(other))
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -400,18 +411,18 @@ class Expr:
         return NotImplemented
 
     def __neg__(self) -> Any:
-        x, minus = self._split(self.index)
+        x, minus = self._strip_negation(self.index)
         return Expr(self.graph, x) if minus else self.graph.node("neg", x)
 
     def __pos__(self) -> "Expr":
         return self
 
     def __lt__(self, other: Any) -> Any:
-        i = self._other(other)
+        i = self._operand_index(other)
         return NotImplemented if i is None else self.graph.node("lt", self.index, i)
 
     def __gt__(self, other: Any) -> Any:
-        i = self._other(other)
+        i = self._operand_index(other)
         return NotImplemented if i is None else self.graph.node("lt", i, self.index)
 
     def __bool__(self) -> bool:
@@ -419,14 +430,14 @@ class Expr:
 
     def inverse(self) -> Any:
         """Return the reciprocal 1 / x."""
-        x, minus = self._split(self.index)
-        return self._signed(self.graph.node("inv", x), minus)
+        x, minus = self._strip_negation(self.index)
+        return self._apply_sign(self.graph.node("inv", x), minus)
 
     def unary(self, op: str) -> Any:
         """Return sqrt, sin, cos or exp (the name `op`) of the expression."""
-        x, minus = self._split(self.index)
+        x, minus = self._strip_negation(self.index)
         if minus and op == "sin":
-            return self._signed(self.graph.node("sin", x), True)
+            return self._apply_sign(self.graph.node("sin", x), True)
         if minus and op == "cos":
             return self.graph.node("cos", x)
         return self.graph.node(op, self.index)
@@ -461,26 +472,26 @@ def exp(x: Expr) -> Any:
     return x.unary("exp")
 
 
-def _graph(*xs: Any) -> Graph:
+def _graph_of(*operands: Any) -> Graph:
     """Return the graph of the first traced operand."""
-    return next(x.graph for x in xs if isinstance(x, Expr))
+    return next(x.graph for x in operands if isinstance(x, Expr))
 
 
-def _index(graph: Graph, x: Any) -> int:
+def _node_index(graph: Graph, x: Any) -> int:
     """Return the node index of an expression or a number."""
     return x.index if isinstance(x, Expr) else graph.constant(float(x))
 
 
 def atan2(y: Any, x: Any) -> Any:
     """Return the angle (rad) of the plane vector (x, y) of traced expressions."""
-    g = _graph(y, x)
-    return g.node("atan2", _index(g, y), _index(g, x))
+    g = _graph_of(y, x)
+    return g.node("atan2", _node_index(g, y), _node_index(g, x))
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
     """Return the traced conditional: `yes` if the condition is true, otherwise `no`."""
-    g = _graph(condition, yes, no)
-    return g.node("where", _index(g, condition), _index(g, yes), _index(g, no))
+    g = _graph_of(condition, yes, no)
+    return g.node("where", _node_index(g, condition), _node_index(g, yes), _node_index(g, no))
 
 
 def reachable(graph: Graph, roots: Iterable[int], leaves: Collection[int] = ()) -> list[int]:
@@ -583,7 +594,9 @@ derivatives, by name of the operation.
 """
 
 
-def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:
+def tangent(
+    xs: Sequence[Any], seed: Mapping[str, Any], held_constant: Sequence[Any] = ()
+) -> list[Any]:
     """Return the exact derivatives of expressions along one direction of differentiation.
 
     Parameters
@@ -592,7 +605,7 @@ def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()
         Expressions.
     seed
         Direction of differentiation: derivatives of the symbols by name, zero for all others.
-    held
+    held_constant
         Expressions that are treated as constants.
 
     Returns
@@ -603,7 +616,7 @@ def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()
     graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
     if graph is None:
         return [0.0] * len(xs)
-    constants = {x.index for x in held if isinstance(x, Expr)}
+    constants = {x.index for x in held_constant if isinstance(x, Expr)}
     rate: dict[int, Any] = {}
     for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)], constants):
         op, *args = graph.ops[i]

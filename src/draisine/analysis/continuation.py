@@ -88,7 +88,7 @@ class SteadyFamily:
     @property
     def stable(self) -> Floats:
         """Whether each motion is stable, (motions,); the zero eigenvalue along the family is ignored."""
-        return self._damped(self.eigenvalues)
+        return self._are_damped(self.eigenvalues)
 
     @property
     def stable_backwards(self) -> Floats:
@@ -96,13 +96,13 @@ class SteadyFamily:
 
         Reversing time changes the signs of all eigenvalues.
         """
-        return self._damped(-self.eigenvalues)
+        return self._are_damped(-self.eigenvalues)
 
-    def _damped(self, values: Floats) -> Floats:
+    def _are_damped(self, eigenvalues: Floats) -> Floats:
         """Return whether all eigenvalues but the zero one have negative real parts, (motions,)."""
-        smallest = np.abs(values).min(axis=1, keepdims=True)
-        is_zero = np.abs(values) <= np.maximum(smallest, ZERO_EIGENVALUE)
-        return np.all((values.real < 0) | is_zero, axis=1)
+        smallest = np.abs(eigenvalues).min(axis=1, keepdims=True)
+        is_zero = np.abs(eigenvalues) <= np.maximum(smallest, ZERO_EIGENVALUE)
+        return np.all((eigenvalues.real < 0) | is_zero, axis=1)
 
 
 def family(
@@ -164,7 +164,7 @@ def family(
     size = step
     while len(points) < max_motions:
         try:
-            y, w, s, bend = curve.step(size)
+            y, w, s, bend = curve.compute_next_point(size)
         except ConfigurationError:
             bend = np.inf
         if bend > MAX_BEND:
@@ -177,10 +177,10 @@ def family(
             continue
         points.append(Steady(curve.balance.machine, y, w, start.law, start.acceleration))
         for name, value in (until or {}).items():
-            if len(points) > 2 and _has_passed(points, name, value):
+            if len(points) > 2 and _has_passed_value(points, name, value):
                 points[-1] = _locate_value(points, curve, name, value)
                 return SteadyFamily(tuple(points))
-        curve.accept(y, w, s)
+        curve.accept_point(y, w, s)
         size = min(step, 1.5 * size) if bend < GROW_BEND else size
     return SteadyFamily(tuple(points))
 
@@ -199,7 +199,7 @@ def _start_curve(
     curve = Curve(balance, start.y, start.w, start.law, fixed)
     _, rows = balance.quantities(variation, start.y, start.w, direction)
     wanted = np.array(list(direction.values())) @ rows * balance.scale
-    if not curve.aim(wanted):
+    if not curve.set_direction(wanted):
         raise ConfigurationError(
             f"No family of steady motions leads from this start along {', '.join(direction)}. Free an "
             "input, or keep fewer quantities."
@@ -213,7 +213,7 @@ def _format_values(point: Steady, names: Iterable[str]) -> str:
     return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in available)
 
 
-def _has_passed(points: Sequence[Steady], name: str, value: float) -> bool:
+def _has_passed_value(points: Sequence[Steady], name: str, value: float) -> bool:
     """Return whether a quantity passed a value between the last two motions."""
     before, after = (point.values[name] - value for point in points[-2:])
     return before * after <= 0.0 and before != 0.0
@@ -325,7 +325,7 @@ def _find_pivot(system: System) -> Steady:
     wheelbase = float(system.parameters.get("w", 1.0))
     g = float(system.parameters.get("g", 9.81))
     turn = -0.6 * float(np.sqrt(g / wheelbase))  # turning rate of bicycles in the literature, rad/s
-    # Standstill satisfies the same equations, so the first search prescribes the steer angle, not
+    # Rest satisfies the same equations. Therefore the first search prescribes the steer angle, not
     # the speed.
     for steer in (-0.51 * np.pi, -0.53 * np.pi, -0.56 * np.pi, -0.6 * np.pi):
         try:

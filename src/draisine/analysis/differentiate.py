@@ -67,14 +67,14 @@ def run_tangent(
         else:
             operands = [values[k] for k in args]
             value = NUMPY_FUNCTIONS[op](*operands)
-            # Most steps do not depend on the varied inputs: skip their derivatives.
+            # Most steps of the program do not depend on the varied inputs: skip their derivatives.
             if any(tangents[k] is not None for k in args):
                 directions = [0.0 if tangents[k] is None else tangents[k] for k in args]
                 tangent = _RULES[op](value, *operands, *directions)
         values.append(value)
         tangents.append(tangent)
 
-    def collect(results: list[Any]) -> dict[str, Floats]:
+    def collect_outputs(results: list[Any]) -> dict[str, Floats]:
         """Return the outputs of the program from the results of all its steps, (entries, lanes) by
         name.
         """
@@ -84,7 +84,7 @@ def run_tangent(
             out[name] = np.array([np.broadcast_to(row, lanes) for row in rows]).reshape(-1, lanes)
         return out
 
-    return collect(values), collect(tangents)
+    return collect_outputs(values), collect_outputs(tangents)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class MatrixJet:
         return np.concatenate([self.value, self.rate], axis=-3)
 
 
-def jet(stack: Floats) -> MatrixJet:
+def split_stack(stack: Floats) -> MatrixJet:
     """Split a stack (..., 1 + directions, rows, columns) into matrices and their derivatives.
 
     The first matrix of each stack is the value, the others are its derivatives.
@@ -155,8 +155,8 @@ def solve_jets(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> Matri
     if is_square and bool((np.linalg.cond(A.value) < max_condition).all()):
         back = np.linalg.inv(A.value)
     else:
-        # Singular values below 1e-15 of the largest one are rounding errors, even if `max_condition` would
-        # admit them.
+        # Singular values below 1e-15 of the largest one are rounding errors, even if
+        # `max_condition` admits them.
         back = np.linalg.pinv(A.value, rcond=max(1.0 / max_condition, 1e-15))
     x = back @ b.value
     return MatrixJet(x, back @ (b.rate - A.rate @ x))
@@ -168,7 +168,7 @@ def multiply_jets(A: Floats, x: Floats) -> Floats:
 
     A is a stack (..., 1 + directions, rows, columns), x one of vectors (..., 1 + directions, columns).
     """
-    return (jet(A) @ jet(x[..., None])).stack[..., 0]
+    return (split_stack(A) @ split_stack(x[..., None])).stack[..., 0]
 
 
 DIFFERENCE_NODES = (-4, -3, -2, -1, 1, 2, 3, 4)
@@ -177,17 +177,17 @@ DIFFERENCE_NODES = (-4, -3, -2, -1, 1, 2, 3, 4)
 _DIFFERENCE_WEIGHTS = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 
 
-def difference_of(samples: Sequence[Floats] | Floats, h: float) -> Floats:
+def difference_of(samples: Sequence[Floats] | Floats, step: float) -> Floats:
     """Return the derivative of a function at zero from its samples at the points `h * DIFFERENCE_NODES`."""
     f = dict(zip(DIFFERENCE_NODES, samples, strict=True))
     terms = [weight * (f[k] - f[-k]) for k, weight in _DIFFERENCE_WEIGHTS]
-    return np.sum(terms, axis=0) / h
+    return np.sum(terms, axis=0) / step
 
 
-def difference(f: Callable[[float], Floats], h: float) -> Floats:
-    """Return the derivative of f at zero by a central difference of eighth order with step h.
+def difference(function: Callable[[float], Floats], step: float) -> Floats:
+    """Return the derivative of a function at zero by a central difference of eighth order.
 
     >>> print(f"{difference(np.exp, 0.01):.12f}")
     1.000000000000
     """
-    return difference_of([f(k * h) for k in DIFFERENCE_NODES], h)
+    return difference_of([function(k * step) for k in DIFFERENCE_NODES], step)

@@ -56,7 +56,7 @@ class Eigenmodes:
     vectors: Floats  # eigenvectors as columns, (..., speeds, states, modes)
     names: tuple[str, ...] = MODE_NAMES
     states: tuple[str, ...] = MODE_STATES
-    # Attributes of stored files: system, control law, version, axes
+    # Attributes that are written to files: system, control law, version, axes
     made: Mapping[str, str] = field(default_factory=dict)
 
     def mode(self, name: str) -> Floats:
@@ -77,13 +77,13 @@ class Eigenmodes:
         return f"Eigenmodes at {many} m/s: {names}; stable at {int(self.stable.sum())}"
 
     def _repr_html_(self) -> str:
-        """Return an HTML table of at most twenty speeds, with stable speeds in green."""
+        """Return a table of at most twenty speeds as HTML, with stable speeds in green."""
         if self.values.ndim > 2:
             return f"<pre>{self!r}</pre>"
         head = "".join(f"<th>{name}</th>" for name in self.names)
         rows = []
         for k in range(0, len(self.speed), max(1, len(self.speed) // 20)):
-            cells = "".join(f"<td>{_complex(z)}</td>" for z in self.values[k].tolist())
+            cells = "".join(f"<td>{_format_complex(z)}</td>" for z in self.values[k].tolist())
             colour = ' style="background:#dff0d8"' * bool(self.stable[k])
             rows.append(f"<tr{colour}><th>{self.speed[k]:g}</th>{cells}</tr>")
         return f"<table><tr><th>m/s</th>{head}</tr>{''.join(rows)}</table>"
@@ -173,17 +173,19 @@ def eigenmode_labels(names: Sequence[str]) -> list[str]:
     return [f"{name}_{n + 1}" if n else name for name, n in zip(names, earlier, strict=True)]
 
 
-def _complex(z: complex) -> str:
+def _format_complex(number: complex) -> str:
     """Return a complex number as text, without the imaginary part if it is zero."""
-    return f"{z.real:.4f} {z.imag:+.4f}i" if z.imag else f"{z.real:.4f}"
+    return f"{number.real:.4f} {number.imag:+.4f}i" if number.imag else f"{number.real:.4f}"
 
 
-def fill_speeds(v: Floats) -> Floats:
+def refine_speeds(speeds: Floats) -> Floats:
     """Return increasing speeds (m/s), refined so that no step exceeds `MAX_SPEED_STEP`."""
-    gaps = np.diff(v)
+    gaps = np.diff(speeds)
     steps = np.maximum(1, np.ceil(gaps / MAX_SPEED_STEP)).astype(int)
     within = np.arange(steps.sum()) - np.repeat(np.cumsum(steps) - steps, steps)
-    return np.append(np.repeat(v[:-1], steps) + within * np.repeat(gaps / steps, steps), v[-1])
+    return np.append(
+        np.repeat(speeds[:-1], steps) + within * np.repeat(gaps / steps, steps), speeds[-1]
+    )
 
 
 def track_eigenvalues(values: Floats) -> Floats:
@@ -194,8 +196,8 @@ def track_eigenvalues(values: Floats) -> Floats:
     steps, n = values.shape
     cost = np.abs(values[:-1, :, None] - values[1:, None, :])
     if n <= 4:
-        # For n = 4, comparing all 24 permutations of all steps at once is faster than an assignment
-        # solver per step.
+        # For four eigenvalues, comparing all 24 permutations of all steps at once is faster than
+        # one call of an assignment solver per step.
         arrangements = np.array(list(permutations(range(n))))
         totals = cost[:, np.arange(n), arrangements].sum(axis=2)
         moves = arrangements[np.argmin(totals, axis=1)]
@@ -209,19 +211,19 @@ def track_eigenvalues(values: Floats) -> Floats:
     return order
 
 
-def growth_beside(values: Floats) -> Floats:
+def growth_beside(eigenvalues: Floats) -> Floats:
     """Return the largest real part of eigenvalues (motions, n), without the eigenvalue closest to
     zero.
 
     That eigenvalue is zero: it belongs to the tangent of the family of motions.
     """
-    order = np.argsort(np.abs(values), axis=1)
-    return np.take_along_axis(values, order[:, 1:], axis=1).real.max(axis=1)
+    order = np.argsort(np.abs(eigenvalues), axis=1)
+    return np.take_along_axis(eigenvalues, order[:, 1:], axis=1).real.max(axis=1)
 
 
-def phasors(vector: Any) -> tuple[Floats, Floats]:
+def phasors(eigenvector: Any) -> tuple[Floats, Floats]:
     """Return magnitude and phase (rad) of each entry of an eigenvector."""
-    x = np.asarray(vector, complex)
+    x = np.asarray(eigenvector, complex)
     return np.abs(x), np.angle(x)
 
 
@@ -262,7 +264,7 @@ def steady_modes(
         raise ParameterError(
             "An LQR law stabilises one steady motion. Compute its eigenvalues at one speed, --speed 5."
         )
-    motions = _steady_motions(system, v, law)
+    motions = _find_steady_motions(system, v, law)
     y = np.array([motion.y for motion in motions])
     w = np.array([motion.w for motion in motions])
     linear = linear_systems(motions[0].machine, y, w)
@@ -285,7 +287,7 @@ def _leading_states(vectors: Floats, states: tuple[str, ...], model: Model) -> t
 
     An eigenvector without coordinates has the name of a speed, or of a state of a tyre or control law.
     """
-    # Small weights rank the states of tyres and the speeds behind all coordinates.
+    # With small weights, the states of tyres and the speeds rank behind all coordinates.
     moving = [name.endswith("_rate") or name in model.speeds for name in states]
     hidden = [name.startswith("z[") for name in states]
     shares = np.abs(vectors) * np.where(moving, 1e-6, np.where(hidden, 1e-3, 1.0))[:, None]
@@ -294,16 +296,16 @@ def _leading_states(vectors: Floats, states: tuple[str, ...], model: Model) -> t
     return tuple(labels[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
 
 
-def _steady_motions(system: System, v: Floats, law: Law | None) -> list[Steady]:
-    """Return the steady motions at speeds v (m/s); each search starts at the previous motion."""
+def _find_steady_motions(system: System, speeds: Floats, law: Law | None) -> list[Steady]:
+    """Return the steady motions at speeds (m/s); each search starts at the previous motion."""
     if "forward_speed" not in system.outputs:
-        if np.any(v != 0.0):
+        if np.any(speeds != 0.0):
             raise ParameterError(
                 f"{system.vehicle.__name__} has no forward_speed. Compute its eigenvalues at speed 0."
             )
-        return [steady_driven(system, law=law)] * len(v)
+        return [steady_driven(system, law=law)] * len(speeds)
     motions: list[Steady] = []
-    for x in v.tolist():
+    for x in speeds.tolist():
         start = motions[-1].state if motions else None
         motions.append(steady_driven(system, start=start, law=law, forward_speed=x))
     return motions

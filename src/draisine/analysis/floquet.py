@@ -199,18 +199,18 @@ def _divided_transition(arc: BilateralArc, names: Chart, until: float, intervals
     dense_inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, arc.inputs.shape[1]))
     dense_inputs = dense_inputs.reshape(*arc.dense.t.shape, -1)
 
-    # Evaluate the linear systems at all nodes of the arc in one batch.
+    # Evaluate the linear systems at all nodes of the arc in one call.
     times = []
     states = []
     inputs = []
     for dense_times, y, w in zip(arc.dense.t, arc.dense.y, dense_inputs, strict=True):
-        # The last step of the integrator may extend beyond the end of the run.
+        # The last step of the integrator may extend beyond the end of the run: cut it off.
         end = min(float(dense_times[-1]), until)
         if end <= dense_times[0]:
             continue
         for begin, stop in pairwise(np.linspace(dense_times[0], end, intervals + 1)):
             t = begin + nodes * (stop - begin)
-            weights = np.array([_interpolation(dense_times, x) for x in t])
+            weights = np.array([_interpolation_weights(dense_times, x) for x in t])
             times.append(t)
             states.append(weights @ y)
             inputs.append(weights @ w)
@@ -219,33 +219,33 @@ def _divided_transition(arc: BilateralArc, names: Chart, until: float, intervals
 
     total = np.eye(A.shape[1])
     for k, t in enumerate(times):
-        total = _step(t, A[k * count : (k + 1) * count]) @ total
+        total = _transition_of_interval(t, A[k * count : (k + 1) * count]) @ total
     return total
 
 
-def _step(times: Floats, A: Floats) -> Floats:
+def _transition_of_interval(times: Floats, A: Floats) -> Floats:
     """Return the transition matrix over one interval from A at its nodes, (nodes, n, n).
 
     The polynomial's derivative at each node but the first equals A times its value there.
     """
     n = A.shape[1]
-    system = np.kron(_differentiation(times), np.eye(n))
+    system = np.kron(_differentiation_matrix(times), np.eye(n))
     for k in range(len(times)):
         system[k * n : (k + 1) * n, k * n : (k + 1) * n] -= A[k]
     solution = np.linalg.solve(system[n:, n:], -system[n:, :n])
     return solution[-n:]
 
 
-def _barycentric(times: Floats) -> Floats:
+def _barycentric_weights(times: Floats) -> Floats:
     """Return the barycentric interpolation weights of nodes, (nodes,)."""
     apart = (times[:, None] - times[None, :]) / (times[-1] - times[0])
     np.fill_diagonal(apart, 1.0)
     return 1.0 / np.prod(apart, axis=1)
 
 
-def _differentiation(times: Floats) -> Floats:
+def _differentiation_matrix(times: Floats) -> Floats:
     """Return the matrix (nodes, nodes) that differentiates a polynomial given at the nodes (1/s)."""
-    weights = _barycentric(times)
+    weights = _barycentric_weights(times)
     apart = times[:, None] - times[None, :]
     np.fill_diagonal(apart, 1.0)
     D = weights[None, :] / weights[:, None] / apart
@@ -254,10 +254,10 @@ def _differentiation(times: Floats) -> Floats:
     return D
 
 
-def _interpolation(times: Floats, t: float) -> Floats:
-    """Return the weights (nodes,) that evaluate at t a polynomial given at the nodes."""
-    apart = t - times
+def _interpolation_weights(times: Floats, time: float) -> Floats:
+    """Return the weights (nodes,) that evaluate a polynomial, given at the nodes, at a time."""
+    apart = time - times
     if np.any(apart == 0.0):
         return (apart == 0.0).astype(float)
-    terms = _barycentric(times) / apart
+    terms = _barycentric_weights(times) / apart
     return terms / terms.sum()

@@ -49,7 +49,7 @@ RANK_OF_ROWS = 1e-9
 """Smallest singular value of the normalised constraint rows that counts towards their rank, as a fraction
 of the largest one; smaller values belong to redundant constraints."""
 
-# Rounding error of a contact force, as a fraction of the largest contact force
+# Rounding error of a contact force, as a fraction of the largest contact force.
 FORCE_ROUNDING = 1e-9
 
 MIN_SPEED_PIVOT = 0.02
@@ -133,30 +133,32 @@ class GroundedMachine:
 
     # --- states
 
-    def rows(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+    def velocity_constraints(self, t: float, state: Floats) -> tuple[Floats, Floats]:
         """Return C (rows, n) and b (rows,) of the velocity constraints `C v = b`.
 
-        They are evaluated at time t (s) and at a state y = (q, p, r, v, z) of the free machine.
+        They are evaluated at time t (s) and at a state = (q, p, r, v, z) of the free machine.
         """
         query = self.query
-        outputs = query.dynamics(t, y)
+        outputs = query.dynamics(t, state)
         C = [outputs["held"].reshape(-1, query.n)]
         b = [outputs["held_b"]]
-        contacts = query.evaluate_rows(t, y, [contact for contact, *_ in self.closed])
+        contacts = query.evaluate_rows(t, state, [contact for contact, *_ in self.closed])
         for row, (_, status, _) in zip(contacts, self.closed, strict=True):
             held = count_rows(status)
             C.append(query.jacobian(row)[:held])
             b.append(query.ground_velocity(row)[:held])
         return np.vstack(C), np.concatenate(b)
 
-    def free_state(self, y: Floats, t: float = 0.0) -> Floats:
-        """Convert y to a state (q, p, r, v, z) of the free machine: solve `(C; B) v = (b; u)`."""
-        blocks = self.layout.split(y)
+    def to_free_state(self, state: Floats, t: float = 0.0) -> Floats:
+        """Convert a state vector to a state (q, p, r, v, z) of the free machine: solve `(C; B) v = (b;
+        u)`.
+        """
+        blocks = self.layout.split(state)
         free = self.free_machine.layout
         out = np.zeros(free.size)
-        out[self.query.pose] = y[self.layout.span("q", "r")]
+        out[self.query.pose] = state[self.layout.span("q", "r")]
         out[free.z] = blocks["z"]
-        C, b = self.rows(t, out)
+        C, b = self.velocity_constraints(t, out)
         K = np.vstack([C, self.B])
         out[free.v] = np.linalg.lstsq(K, np.append(b, blocks["u"]), rcond=RANK_OF_ROWS)[0]
         return out
@@ -168,20 +170,20 @@ class GroundedMachine:
         free = self.free_machine.enter(state, memory if z is None else z)
         return self.reduce(free)
 
-    def reduce(self, free: Floats) -> Floats:
+    def reduce(self, free_state: Floats) -> Floats:
         """Convert a state (q, p, r, v, z) of the free machine to y, with u = B v."""
         layout = self.free_machine.layout
-        u = self.B @ free[layout.v]
-        return np.concatenate([free[self.query.pose], u, free[layout.z]])
+        u = self.B @ free_state[layout.v]
+        return np.concatenate([free_state[self.query.pose], u, free_state[layout.z]])
 
     def leave(self, y: Floats) -> State:
         """Convert the state vector y to a public `State`."""
-        return self.free_machine.leave(self.free_state(y))
+        return self.free_machine.leave(self.to_free_state(y))
 
-    def least_pivot(self, y: Floats, t: float = 0.0) -> float:
+    def least_pivot(self, state: Floats, t: float = 0.0) -> float:
         """Return the smallest singular value of (C; B) with unit rows, the matrix that determines v."""
-        C, _ = self.rows(t, self.free_state(y, t))
-        values = np.linalg.svd(np.vstack([_unit_rows(C), self.B]), compute_uv=False)
+        C, _ = self.velocity_constraints(t, self.to_free_state(state, t))
+        values = np.linalg.svd(np.vstack([_scale_to_unit_rows(C), self.B]), compute_uv=False)
         return float(values[self.query.n - 1])
 
     def renewed(self, y: Floats) -> tuple["GroundedMachine", Floats]:
@@ -189,7 +191,7 @@ class GroundedMachine:
 
         If the contacts are unchanged and the independent speeds are well conditioned, return both unchanged.
         """
-        free = self.free_state(y)
+        free = self.to_free_state(y)
         closed = nearest_contacts(self.query, free, self.contact, self.closed)
         is_same = [c for c, *_ in closed] == [c for c, *_ in self.closed]
         if is_same and self.least_pivot(y) >= MIN_SPEED_PIVOT:
@@ -198,13 +200,13 @@ class GroundedMachine:
         machine = replace(machine, B=machine.choose_speeds(free))
         return machine, machine.reduce(free)
 
-    def choose_speeds(self, free: Floats, t: float = 0.0) -> Floats:
+    def choose_speeds(self, free_state: Floats, t: float = 0.0) -> Floats:
         """Return the matrix B (m, n): an orthonormal basis of the speeds that satisfy `C v = 0`.
 
         C is evaluated at a state (q, p, r, v, z) of the free machine.
         """
-        C, _ = self.rows(t, free)
-        _, values, rows = np.linalg.svd(_unit_rows(C))
+        C, _ = self.velocity_constraints(t, free_state)
+        _, values, rows = np.linalg.svd(_scale_to_unit_rows(C))
         rank = int(np.count_nonzero(values > RANK_OF_ROWS * max(values.max(initial=0.0), 1e-300)))
         return rows[rank:]
 
@@ -227,7 +229,7 @@ class GroundedMachine:
         inputs = np.zeros((count, self.sizes["dw"])) if w is None else w
         times = np.broadcast_to(t, count)
         each = [
-            self._evaluate(float(times[k]), y[k], np.asarray(inputs[k], float))
+            self._evaluate_state(float(times[k]), y[k], np.asarray(inputs[k], float))
             for k in range(count)
         ]
         lanes = Layout({name: self.sizes[name] for name in SEEDS})
@@ -244,9 +246,9 @@ class GroundedMachine:
         return Variation(self, mass, values, d)
 
     def tangents_at(
-        self, t: float, y: Floats, w: Floats
+        self, t: float, state: Floats, inputs: Floats
     ) -> tuple[TerrainTangents, Floats, Floats, ModeTangents]:
-        """Differentiate the motion at y along the k directions of `sizes`.
+        """Differentiate the motion at a state along the k directions of `sizes`.
 
         Returns
         -------
@@ -254,21 +256,21 @@ class GroundedMachine:
         time (k,), and the rates and contact forces with derivatives.
         """
         query = self.query
-        query.inputs = w
+        query.inputs = inputs
         n = query.n
         lanes = Layout(self.sizes)
         layout = self.free_machine.layout
-        free = self.free_state(y, t)
+        free = self.to_free_state(state, t)
         along = Directions(
-            np.zeros((lanes.size, len(self.system.parameters))), np.zeros((lanes.size, len(w)))
+            np.zeros((lanes.size, len(self.system.parameters))), np.zeros((lanes.size, len(inputs)))
         )
-        along.inputs[lanes.dw] = np.eye(len(w))
+        along.inputs[lanes.dw] = np.eye(len(inputs))
         dt = np.zeros(lanes.size)
         dt[lanes.dt] = 1.0
         tangents = TerrainTangents(query, along)
 
-        # Displacements of the configuration are expressed as speeds; the program maps speeds to rates
-        # of the coordinates (q, p, r).
+        # The directions of differentiation are displacements expressed as speeds. The program maps
+        # them to changes of the coordinates (q, p, r).
         jets = np.zeros((1 + lanes.size, layout.size))
         jets[0] = free
         directions = jets.copy()
@@ -277,7 +279,8 @@ class GroundedMachine:
         jets[1:][lanes.dx, query.pose] = flow[1:][lanes.dx]
         jets[1:][lanes.dz, layout.z] = np.eye(self.memory)
 
-        # At constant u the speeds change with the constraints: (C; B) dv = (db - dC v; 0).
+        # At constant independent speeds u, all speeds v change with the constraints: (C; B) dv =
+        # (db - dC v; 0).
         motion = tangents.motion(t, jets, dt)
         C = [motion["held"].reshape(len(jets), -1, n)]
         b = [motion["held_b"]]
@@ -295,9 +298,9 @@ class GroundedMachine:
         jets[1:, layout.v] = np.linalg.lstsq(K, right, rcond=RANK_OF_ROWS)[0].T
         return tangents, jets, dt, tangents.accelerate(t, jets, self.closed, dt)
 
-    def _evaluate(self, t: float, y: Floats, w: Floats) -> dict[str, Floats]:
+    def _evaluate_state(self, t: float, state: Floats, inputs: Floats) -> dict[str, Floats]:
         """Return the mass matrix and the outputs of a `Variation` with derivatives (1 + k, entries)."""
-        tangents, jets, dt, result = self.tangents_at(t, y, w)
+        tangents, jets, dt, result = self.tangents_at(t, state, inputs)
         layout = self.free_machine.layout
         rates = result.rates
         motion = tangents.motion(t, jets, dt)
@@ -307,9 +310,9 @@ class GroundedMachine:
             if count_rows(status)
         ]
         conditions = np.hstack([motion["held_gap"], *gaps])
-        speeds = self._expanded(jets[:, layout.v])
-        accelerations = self._expanded(rates[:, layout.v])
-        turn_rates = _turn_rates(jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6])
+        speeds = self._expand_speeds(jets[:, layout.v])
+        accelerations = self._expand_speeds(rates[:, layout.v])
+        turn_rates = _angle_accelerations(jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6])
         H = jets[1:][Layout(self.sizes).du, layout.v]
         M = motion["M"][0].reshape(self.query.n, self.query.n)
         mass = H @ M @ H.T
@@ -317,57 +320,66 @@ class GroundedMachine:
             "mass": mass,
             "force": np.zeros((len(jets), 0)),
             "zdot": rates[:, layout.z],
-            "conditions": conditions[:, self._kept_conditions(conditions)],
-            "seen": self._observe(tangents, t, jets, dt, speeds),
+            "conditions": conditions[:, self._select_conditions(conditions)],
+            "seen": self._observe_with_derivatives(tangents, t, jets, dt, speeds),
             "paced": np.hstack([turn_rates, rates[:, layout.v]]),
-            "drift": self._drift(jets, speeds),
+            "drift": self._velocity_across_symmetries(jets, speeds),
         }
 
-    def _observe(
-        self, tangents: TerrainTangents, t: float, jets: Floats, dt: Floats, speeds: Floats
+    def _observe_with_derivatives(
+        self,
+        tangents: TerrainTangents,
+        t: float,
+        state_with_derivatives: Floats,
+        time_derivatives: Floats,
+        speeds: Floats,
     ) -> Floats:
         """Return the observations with derivatives, (1 + k, names).
 
         Their position x, y, z and its rates are those of the point `centre` of the base.
         """
-        seen = tangents.observe(t, jets, dt)
+        seen = tangents.observe(t, state_with_derivatives, time_derivatives)
         if self.centre.any():
             names = observation_names(self.system.model)
-            position, velocity = self._centre_motion(jets, speeds)
+            position, velocity = self._centre_motion(state_with_derivatives, speeds)
             seen[:, [names.index(name) for name in "xyz"]] = position
             seen[:, [names.index(f"{name}_rate") for name in "xyz"]] = velocity
         return seen
 
-    def _centre_motion(self, jets: Floats, speeds: Floats) -> tuple[Floats, Floats]:
+    def _centre_motion(
+        self, state_with_derivatives: Floats, speeds: Floats
+    ) -> tuple[Floats, Floats]:
         """Return position (m) and velocity (m/s) of the point `centre` with derivatives, (1 + k, 3) each."""
         layout = self.free_machine.layout
-        R, dR = _rotations(jets[:, layout.q])
+        R, dR = _rotation_with_derivatives(state_with_derivatives[:, layout.q])
         local = speeds[:, :3] + np.cross(speeds[:, 3:6], self.centre)
         velocity = local @ R.T
         velocity[1:] += dR @ local[0]
-        position = jets[:, layout.p] + np.vstack([(R @ self.centre)[None], dR @ self.centre])
+        position = state_with_derivatives[:, layout.p] + np.vstack(
+            [(R @ self.centre)[None], dR @ self.centre]
+        )
         return position, velocity
 
-    def _expanded(self, speeds: Floats) -> Floats:
+    def _expand_speeds(self, free_speeds: Floats) -> Floats:
         """Insert free speeds (k, n) into all speeds (V, W, rdot), (k, 6 + joints); locked speeds are zero."""
-        out = np.zeros((len(speeds), 6 + len(self.system.model.joints)))
-        out[:, self.columns] = speeds
+        out = np.zeros((len(free_speeds), 6 + len(self.system.model.joints)))
+        out[:, self.columns] = free_speeds
         return out
 
-    def _kept_conditions(self, conditions: Floats) -> list[int]:
+    def _select_conditions(self, conditions: Floats) -> list[int]:
         """Return the indices of the independent gap conditions among all (1 + k, conditions).
 
         Gaps may be redundant: of four wheels on a plane, three determine the fourth.
         """
-        if not self._independent_gaps:
+        if not self._independent_gap_indices:
             rows = conditions[1:][Layout(self.sizes).dx].T
             chosen = choose_independent_rows(np.zeros((1, 0, rows.shape[1])), rows[None])[0]
-            self._independent_gaps.extend(np.flatnonzero(chosen).tolist())
-        return self._independent_gaps
+            self._independent_gap_indices.extend(np.flatnonzero(chosen).tolist())
+        return self._independent_gap_indices
 
     @cached_property
-    def _independent_gaps(self) -> list[int]:
-        """Indices of the independent gap conditions; `_kept_conditions` fills them at the first state."""
+    def _independent_gap_indices(self) -> list[int]:
+        """Indices of the independent gap conditions; `_select_conditions` fills them at the first state."""
         return []
 
     @cached_property
@@ -384,13 +396,17 @@ class GroundedMachine:
         point = wheels[0].centre if wheels else base.com
         return np.asarray(point, float)
 
-    def _drift(self, jets: Floats, speeds: Floats) -> Floats:
+    def _velocity_across_symmetries(self, state_with_derivatives: Floats, speeds: Floats) -> Floats:
         """Return the velocity across the symmetries of the ground, with derivatives (1 + k, entries).
 
         It is zero in a steady motion, eq. [symmetry].
         """
-        yaw_rate = _turns(jets[:, self.free_machine.layout.q], speeds[:, 3:6])[:, 0]
-        return self.symmetry.drift(*self._centre_motion(jets, speeds), yaw_rate)
+        yaw_rate = _angle_rates(
+            state_with_derivatives[:, self.free_machine.layout.q], speeds[:, 3:6]
+        )[:, 0]
+        return self.symmetry.velocity_across(
+            *self._centre_motion(state_with_derivatives, speeds), yaw_rate
+        )
 
     # --- symmetries
 
@@ -401,19 +417,20 @@ class GroundedMachine:
         -------
         Displacements (n, k) along the k symmetries of the ground, and (n, j) along the j cyclic joints.
         """
-        free = self.free_state(y)
+        free = self.to_free_state(y)
         layout = self.free_machine.layout
         R = rotation(free[layout.q])
         joints = len(self.system.model.joints)
         ground = np.zeros((6 + joints, self.symmetry.count))
-        for k, (velocity, turn) in enumerate(self.symmetry.at(free[layout.p])):
+        for k, (velocity, turn) in enumerate(self.symmetry.velocities_at(free[layout.p])):
             ground[:3, k] = R.T @ velocity
             ground[3:6, k] = R.T @ [0.0, 0.0, turn]
         own = np.zeros((6 + joints, len(self.cyclic_joints)))
         names = [joint.name for joint in self.system.model.joints]
         for k, name in enumerate(self.cyclic_joints):
             if name == "pitch":
-                # Pitch is a rotation of the base about its lateral (left) axis through `centre`.
+                # Pitch is a rotation of the base about its lateral axis (to the left) through the
+                # point `centre`.
                 own[4, k] = 1.0
                 own[:3, k] = np.cross(self.centre, [0.0, 1.0, 0.0])
             else:
@@ -436,7 +453,7 @@ class GroundedMachine:
         w (inputs,) are the inputs. Contacts that are not closed have zero force.
         """
         self.query.inputs = w
-        _, forces, _ = self.query.accelerate(0.0, self.free_state(y), self.closed)
+        _, forces, _ = self.query.accelerate(0.0, self.to_free_state(y), self.closed)
         keys = [self.query.key(contact) for contact, *_ in self.closed]
         out = {contact.name: np.zeros(3) for contact in self.system.model.contacts}
         for (wheel, _), force in zip(keys, forces, strict=True):
@@ -453,11 +470,11 @@ class GroundedMachine:
         ConfigurationError
             If a normal force is negative, or a rolling contact needs more friction than mu allows.
         """
-        C, _ = self.rows(0.0, self.free_state(y))
-        if len(C) and np.linalg.matrix_rank(_unit_rows(C), tol=RANK_OF_ROWS) < len(C):
+        C, _ = self.velocity_constraints(0.0, self.to_free_state(y))
+        if len(C) and np.linalg.matrix_rank(_scale_to_unit_rows(C), tol=RANK_OF_ROWS) < len(C):
             return
         self.query.inputs = w
-        _, forces, _ = self.query.accelerate(0.0, self.free_state(y), self.closed)
+        _, forces, _ = self.query.accelerate(0.0, self.to_free_state(y), self.closed)
         scale = FORCE_ROUNDING * float(np.abs(forces).max(initial=1e-300))
         for (contact, status, mu), force in zip(self.closed, forces, strict=True):
             wheel, feature = self.query.key(contact)
@@ -474,20 +491,27 @@ class GroundedMachine:
                 )
 
 
-def _unit_rows(C: Floats) -> Floats:
-    """Return the rows of a matrix C (k, n) scaled to unit length; zero rows stay zero."""
-    lengths = np.linalg.norm(C, axis=1, keepdims=True)
-    return C / np.where(lengths > 0.0, lengths, 1.0)
+def _scale_to_unit_rows(matrix: Floats) -> Floats:
+    """Return the rows of a matrix (k, n) scaled to unit length; zero rows stay zero."""
+    lengths = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return matrix / np.where(lengths > 0.0, lengths, 1.0)
 
 
-def _rotations(q: Floats) -> tuple[Floats, Floats]:
-    """Return the rotation matrix (3, 3) and its derivatives (k, 3, 3) of a quaternion with derivatives q.
+def _rotation_with_derivatives(quaternion: Floats) -> tuple[Floats, Floats]:
+    """Return the rotation matrix (3, 3) and its derivatives (k, 3, 3) for a quaternion with
+    derivatives, (1 + k, 4).
 
     q has the shape (1 + k, 4): the quaternion, then its k derivatives.
     """
-    R = rotation(q[0])
-    # A rotation matrix is quadratic in the quaternion, so the central difference is its exact derivative.
-    dR = np.array([(rotation(q[0] + dq) - rotation(q[0] - dq)) / 2.0 for dq in q[1:]])
+    R = rotation(quaternion[0])
+    # The rotation matrix is quadratic in the quaternion. Therefore the central difference is its
+    # exact derivative.
+    dR = np.array(
+        [
+            (rotation(quaternion[0] + dq) - rotation(quaternion[0] - dq)) / 2.0
+            for dq in quaternion[1:]
+        ]
+    )
     return R, dR.reshape(-1, 3, 3)
 
 
@@ -504,36 +528,46 @@ def _angle_program() -> Program:
     return trace_program("angles", symbols, {"rates": rates, "accelerations": accelerations})
 
 
-def _angles(q: Floats, W: Floats, Wdot: Floats, output: str) -> Floats:
+def _evaluate_angle_program(
+    quaternion: Floats, angular_velocity: Floats, angular_acceleration: Floats, output: str
+) -> Floats:
     """Return the output "rates" or "accelerations" of `_angle_program` with derivatives, (1 + k, 3)."""
-    lanes = {"q": q, "W": W, "Wdot": Wdot}
-    values = {name: np.repeat(x[:1].T, max(len(q) - 1, 1), axis=1) for name, x in lanes.items()}
+    lanes = {"q": quaternion, "W": angular_velocity, "Wdot": angular_acceleration}
+    values = {
+        name: np.repeat(x[:1].T, max(len(quaternion) - 1, 1), axis=1) for name, x in lanes.items()
+    }
     rates = {name: x[1:].T if len(x) > 1 else np.zeros_like(x.T) for name, x in lanes.items()}
     out, d = run_tangent(_angle_program(), values, rates)
-    return np.vstack([out[output][:, :1].T, d[output].T[: len(q) - 1]])
+    return np.vstack([out[output][:, :1].T, d[output].T[: len(quaternion) - 1]])
 
 
-def _turns(q: Floats, W: Floats) -> Floats:
+def _angle_rates(quaternion: Floats, angular_velocity: Floats) -> Floats:
     """Return the rates of yaw, lean and pitch (rad/s) with derivatives, (1 + k, 3)."""
-    return _angles(q, W, np.zeros_like(W), "rates")
+    return _evaluate_angle_program(
+        quaternion, angular_velocity, np.zeros_like(angular_velocity), "rates"
+    )
 
 
-def _turn_rates(q: Floats, W: Floats, Wdot: Floats) -> Floats:
+def _angle_accelerations(
+    quaternion: Floats, angular_velocity: Floats, angular_acceleration: Floats
+) -> Floats:
     """Return the second time derivatives of yaw, lean and pitch (rad/s2) with derivatives, (1 + k, 3)."""
-    return _angles(q, W, Wdot, "accelerations")
+    return _evaluate_angle_program(
+        quaternion, angular_velocity, angular_acceleration, "accelerations"
+    )
 
 
 def nearest_contacts(
     query: ContactQuery,
-    free: Floats,
+    free_state: Floats,
     contact: ContactOptions,
     previous: Sequence[Closed] = (),
     t: float = 0.0,
 ) -> tuple[Closed, ...]:
     """Return the nearest contact of each wheel with the ground, its status and its friction coefficient.
 
-    If `previous` contains contacts, only their wheels are considered, and these keep their status. `free`
-    is a state (q, p, r, v, z) of the free machine at time t (s).
+    If `previous` contains contacts, only their wheels are considered, and these keep their status.
+    `to_free_state` is a state (q, p, r, v, z) of the free machine at time t (s).
 
     Raises
     ------
@@ -548,8 +582,8 @@ def nearest_contacts(
     margin = FIRST_SEARCH * query.wheel_size
     limit = NEAREST_SEARCH * max(query.wheel_size, 1.0)
     while True:
-        near = query.find_surroundings(t, free, 2.0 * margin)
-        rows = query.evaluate_rows(t, free, near.contacts)
+        near = query.find_surroundings(t, free_state, 2.0 * margin)
+        rows = query.evaluate_rows(t, free_state, near.contacts)
         best: dict[int, int] = {}
         for k in np.argsort(np.abs(rows[:, query.row.gap.start])).tolist():
             wheel = near[k].wheel
@@ -564,8 +598,8 @@ def nearest_contacts(
         if margin > limit or query.watches_all:
             name = wheels[min(missing)].name
             raise ConfigurationError(
-                f"There is no ground below the wheel {name!r}. Place the machine on the terrain: "
-                "draisine.place, or start=."
+                f"There is no ground below the wheel {name!r}. Place the machine on the terrain: use "
+                "draisine.place, or another start."
             )
     closed = []
     for wheel, k in sorted(best.items()):
@@ -574,22 +608,22 @@ def nearest_contacts(
     return tuple(closed)
 
 
-def lift_above(query: ContactQuery, free: Floats) -> Floats:
+def lift_above_ground(query: ContactQuery, free_state: Floats) -> Floats:
     """Return a free state lifted until no wheel centre is below a `SmoothGround`.
 
     A smooth patch has no nearest point for a wheel below it. Flat faces have one on both sides, so that
     states on other terrains are returned unchanged.
     """
-    lifted = free.copy()
+    lifted = free_state.copy()
     if isinstance(query.terrain, SmoothGround):
-        centres = query.centres(0.0, free)
+        centres = query.centres(0.0, free_state)
         below = query.terrain.height(centres[:, 0], centres[:, 1]) + query.longest - centres[:, 2]
         lifted[query.machine.layout.p][2] += max(float(below.max(initial=0.0)), 0.0)
     return lifted
 
 
 def sample_ground(
-    query: ContactQuery, free: Floats, contact: ContactOptions, closed: Sequence[Closed]
+    query: ContactQuery, free_state: Floats, contact: ContactOptions, closed: Sequence[Closed]
 ) -> tuple[Floats, Floats]:
     """Return contact points (k, 3), m, and unit normals (k, 3) of the ground around a vehicle.
 
@@ -601,9 +635,9 @@ def sample_ground(
     normals = []
     for along in (-1.0, -0.4, 0.0, 0.5, 1.0):
         for across in (-0.9, -0.5, 0.0, 0.3, 0.8):
-            moved = free.copy()
+            moved = free_state.copy()
             moved[pose][:2] += SPREAD * length * np.array([along, across])
-            moved = lift_above(query, moved)
+            moved = lift_above_ground(query, moved)
             found = nearest_contacts(query, moved, contact, closed)
             rows = query.evaluate_rows(0.0, moved, [c for c, *_ in found])
             points.append(rows[:, query.row.point])
@@ -613,7 +647,7 @@ def sample_ground(
 
 def ground_symmetry(machine: GroundedMachine, y: Floats) -> Symmetry:
     """Return the symmetries of the ground around the vehicle at y that also leave gravity unchanged."""
-    free = machine.free_state(y)
+    free = machine.to_free_state(y)
     points, normals = sample_ground(machine.query, free, machine.contact, machine.closed)
     gravity = np.asarray(machine.system.model.gravity, float)
     return find_symmetry(points, normals, free[machine.free_machine.layout.p], gravity)

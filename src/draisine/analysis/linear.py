@@ -25,7 +25,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.grounded import (
     GroundedMachine,
     ground_symmetry,
-    lift_above,
+    lift_above_ground,
     nearest_contacts,
     sample_ground,
 )
@@ -33,13 +33,13 @@ from draisine.analysis.symmetry import Symmetry, find_symmetry
 from draisine.analysis.variation import (
     Chart,
     Variation,
+    add_missing_axis,
     chart,
     chart_of,
-    heading_rows,
+    heading_derivatives,
     machine_at,
-    to_heading,
+    rotate_to_heading,
     vary,
-    with_plane,
 )
 from draisine.errors import (
     ConfigurationError,
@@ -59,7 +59,7 @@ from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Task,
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import require_system
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import choose_independent_rows, displace
+from draisine.system.configuration import choose_independent_rows, displace_states
 from draisine.system.generic import make_generic
 from draisine.system.state import State
 from draisine.system.state import state as state_of_model
@@ -94,8 +94,8 @@ SET_GAP = 1e-9
 """Largest gap of a wheel after a vehicle is set on the ground, as a fraction of the vehicle's length; smaller
 gaps are rounding errors."""
 
-# Largest number of Newton steps that set a vehicle on the ground; steps of limited rotation reach any
-# slope, and convergence needs a few more
+# Largest number of Newton steps that set a vehicle on the ground. Steps of limited rotation reach
+# any slope within a few, and convergence needs a few more.
 MAX_SETTING_STEPS = 50
 
 MAX_SETTING_TURN = 0.3  # largest roll or pitch in one of these Newton steps, rad
@@ -137,17 +137,18 @@ class Linear:
     y0: Floats  # outputs in the motion, (outputs,)
     units: Mapping[str, str] = field(default_factory=dict)
     heading: Floats = field(default_factory=lambda: np.zeros(()))  # yaw angle of the motion, rad
-    # Time derivatives of x0 in the motion itself, (states,); nonzero for cyclic states only
+    # Time derivatives of the states x0 in the motion itself, (states,); nonzero for cyclic states
+    # only
     rates: Floats = field(default_factory=lambda: np.zeros(0))
     times: Floats | None = None  # times of the linear systems along a run, s
-    # Attributes of stored files: vehicle, control law, version, axes, Python script
+    # Attributes that are written to files: vehicle, control law, version, axes, Python script
     made: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the linear system about the k-th of many motions."""
         if self.A.ndim == 2:
             raise ConfigurationError(
-                "This is one linear system, about one motion. Leave out the index [...]."
+                "This is one linear system, about one motion. Leave the index out."
             )
         arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
         selected = {name: getattr(self, name)[k] for name in arrays}
@@ -175,6 +176,7 @@ class Linear:
         return "\n".join([sizes, *lines])
 
     def _repr_html_(self) -> str:
+        """Return the linear system as an HTML table for notebooks."""
         return f"<pre>{self!r}</pre>" if self.A.ndim > 2 else self.equations()._repr_html_()
 
     def eigenvalues(self) -> Floats:
@@ -204,8 +206,8 @@ class Linear:
             Linear system with the same states, the selected inputs (columns of B and D) and the selected
             outputs (rows of C and D).
         """
-        i = _indices(self.inputs, inputs, "input")
-        o = _indices(self.outputs, outputs, "output")
+        i = _select_indices(self.inputs, inputs, "input")
+        o = _select_indices(self.outputs, outputs, "output")
         return replace(
             self,
             B=self.B[..., i],
@@ -288,8 +290,8 @@ class Linear:
 
     def _check_constant_states(self) -> None:
         """Raise an error if a state, such as a position, changes in the steady motion itself."""
-        # `rates` is empty if `linearise` did not create this linear system (that of a control law, for
-        # example).
+        # `rates` is empty if `linearise` did not create this linear system (for example that of a
+        # control law).
         moving = [n for n, rate in zip(self.states, self.rates, strict=False) if abs(rate) > 1e-9]
         if moving:
             raise ConfigurationError(
@@ -308,9 +310,11 @@ class Linear:
         links, driven, observed = (
             np.abs(x) > ZERO_ENTRY * np.abs(x).max(initial=0.0) for x in (A, channel.B, channel.C)
         )
-        kept = reach_states(links, driven[:, 0]) & reach_states(links.T, observed[0])
+        kept = find_connected_states(links, driven[:, 0]) & find_connected_states(
+            links.T, observed[0]
+        )
         d = float(channel.D[0, 0])
-        return _transfer(A[np.ix_(kept, kept)], channel.B[kept], channel.C[:, kept], d)
+        return _minimal_transfer(A[np.ix_(kept, kept)], channel.B[kept], channel.C[:, kept], d)
 
     def to_xarray(self) -> "Dataset":
         """Return the linear system as a dataset.
@@ -445,33 +449,38 @@ class Transfer:
         return self.gain * np.real(np.poly(self.zeros)), np.real(np.poly(self.poles))
 
 
-def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
-    """Return the transfer function of the single-input single-output system (A, b, c, d).
+def _minimal_transfer(
+    state_matrix: Floats, input_column: Floats, output_row: Floats, feedthrough: float
+) -> Transfer:
+    """Return the transfer function of a system with one input and one output, given by its matrices A,
+    b, c, d.
 
     Zeros are generalised eigenvalues of the pencil [A - s, b; c, d], poles the eigenvalues of A. The gain is
-    the first Markov parameter d, c b, c A b, ... that is not zero.
+    the first Markov parameter, c b, c A b, ... that is not zero.
     """
-    n = len(A)
-    markov = [d]
-    power = b
+    n = len(state_matrix)
+    markov = [feedthrough]
+    power = input_column
     for _ in range(n):
-        markov.append(float((c @ power)[0, 0]))
-        power = A @ power
+        markov.append(float((output_row @ power)[0, 0]))
+        power = state_matrix @ power
     magnitudes = np.abs(markov)
     degree = next((k for k, x in enumerate(magnitudes) if x > ZERO_ENTRY * magnitudes.max()), None)
     if degree is None:
         return Transfer(np.zeros(0, complex), np.zeros(0, complex), 0.0)
     from scipy.linalg import eigvals
 
-    pencil = np.block([[A, b], [c, np.array([[d]])]])
+    pencil = np.block([[state_matrix, input_column], [output_row, np.array([[feedthrough]])]])
     zeros = eigvals(pencil, np.diag([1.0] * n + [0.0]))
-    # The pencil has as many infinite zeros as the relative degree requires. Rounding makes them large and
-    # finite, so keep the smallest zeros.
+    # The pencil has as many infinite zeros as the relative degree requires. Rounding errors make
+    # them large but finite, so keep only the smallest zeros.
     order = np.argsort(np.where(np.isfinite(zeros), np.abs(zeros), np.inf))
-    return Transfer(zeros[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
+    return Transfer(
+        zeros[order[: n - degree]], np.linalg.eigvals(state_matrix) + 0j, markov[degree]
+    )
 
 
-def reach_states(links: Floats, start: Floats) -> Floats:
+def find_connected_states(links: Floats, start: Floats) -> Floats:
     """Return the mask (states,) of all states that are connected to the start states (mask).
 
     links[i, k] is true if state k influences state i (boolean matrix).
@@ -487,7 +496,7 @@ def _format_names(names: Sequence[str] | None) -> str:
     return repr(None if names is None else list(names))
 
 
-def _indices(available: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
+def _select_indices(available: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
     """Return the indices of names among the available names; all indices if no names are given."""
     expect_known(f"linear system: no {kind}", names or (), available, UnknownNameError)
     return (
@@ -595,7 +604,7 @@ def linearise(
         options = {"outputs": outputs, "cyclic": cyclic, "axes": axes}
         recipe = call_recipe("linear", linearise, system, **options)
         along = _linearise_run(system, outputs, cyclic)
-        return in_axes(
+        return convert_axes(
             replace(along, made=provenance(machine_system, run_law, recipe)), machine_system, axes
         )
     require_system("linearise", system)
@@ -625,7 +634,7 @@ def linearise(
         tolerance=tolerance, form=form, axes=axes,
     )  # fmt: skip
     linear = linear[0] if isinstance(motion, State) else linear
-    return in_axes(replace(linear, made=provenance(system, law, recipe)), system, axes)
+    return convert_axes(replace(linear, made=provenance(system, law, recipe)), system, axes)
 
 
 def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
@@ -638,12 +647,12 @@ def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
     """
     arcs: list[Any] = list(run.arcs)
     if run.is_unilateral or any(arc.mode != arcs[0].mode for arc in arcs):
-        raise _no_linear_system()
+        raise _events_without_linear_system()
     return arcs
 
 
-def _no_linear_system() -> ConfigurationError:
-    """Return the error for a run with events that have no linear system."""
+def _events_without_linear_system() -> ConfigurationError:
+    """Return the error for a run along which no linear system exists, because events occur."""
     return ConfigurationError(
         "The run has impacts or changing contacts, about which no linear system exists. Use "
         "draisine.gradient, which differentiates through events."
@@ -654,7 +663,7 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
     """Return the time-varying linear system along a run, one set of matrices per sample."""
     names: Chart | None = None
     systems = []
-    for machine, t, y, w in _evaluated_samples(run):
+    for machine, t, y, w in _list_evaluated_samples(run):
         if names is None:
             names = chart(vary(machine, y, w, t=t, anchors=machine.anchors_at(y[0])))
         systems.append(
@@ -669,7 +678,7 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
     return replace(systems[0], **joined, times=run.t)
 
 
-def _evaluated_samples(run: Trajectory) -> Iterator[tuple[Any, Floats, Floats, Floats]]:
+def _list_evaluated_samples(run: Trajectory) -> Iterator[tuple[Any, Floats, Floats, Floats]]:
     """Yield the samples of a run: equations of motion in minimal coordinates, times (N,), states (N, entries)
     and inputs (N, inputs).
     """
@@ -678,16 +687,17 @@ def _evaluated_samples(run: Trajectory) -> Iterator[tuple[Any, Floats, Floats, F
             yield arc.machine, arc.t, arc.y, arc.inputs
         return
     if any(arc.stores_forces for arc in run.arcs):
-        raise _no_linear_system()
+        raise _events_without_linear_system()
     arcs: list[Any] = list(run.arcs)
-    machines = [_machine_of(arc, run.contact or CONTACT) for arc in arcs]
+    machines = [_equations_of_arc(arc, run.contact or CONTACT) for arc in arcs]
     _check_continuous(run, arcs, machines)
-    symmetry = _symmetry_along(arcs, machines)
+    symmetry = _find_symmetry_along(arcs, machines)
     law = None if run.task is None else run.task.law
-    cyclic_joints = _cyclic_joints(arcs[0].machine.system, law)
+    cyclic_joints = _find_cyclic_joints(arcs[0].machine.system, law)
     for arc, machine in zip(arcs, machines, strict=True):
         for t, free in zip(arc.t_before, arc.y, strict=True):
-            # Choose independent speeds anew at each sample: the linear system does not depend on the choice.
+            # Choose independent speeds anew at each sample, because the linear system does not
+            # depend on this choice.
             here = replace(
                 machine,
                 B=machine.choose_speeds(free, t),
@@ -697,7 +707,7 @@ def _evaluated_samples(run: Trajectory) -> Iterator[tuple[Any, Floats, Floats, F
             yield here, np.array([t]), here.reduce(free)[None], arc.inputs[None]
 
 
-def _machine_of(arc: Any, contact: ContactOptions) -> GroundedMachine:
+def _equations_of_arc(arc: Any, contact: ContactOptions) -> GroundedMachine:
     """Return the equations of motion in the contact mode of a trajectory arc, without independent speeds."""
     query = ContactQuery(arc.machine, arc.terrain, arc.inputs, arc.stops)
     return GroundedMachine(query, tuple(arc.closed), np.zeros((0, query.n)), contact)
@@ -710,7 +720,9 @@ def _check_continuous(
     pairs = pairwise(zip(arcs, machines, strict=True))
     for event, ((_, before), (after_arc, after)) in zip(run.events, pairs, strict=False):
         y = after_arc.y[0]
-        rows, rows_after = (machine.rows(event.t, y)[0] for machine in (before, after))
+        rows, rows_after = (
+            machine.velocity_constraints(event.t, y)[0] for machine in (before, after)
+        )
         is_smooth = rows.shape == rows_after.shape and np.allclose(rows, rows_after, atol=SAME_ROWS)
         if not is_smooth or np.abs(event.after.v - event.before.v).max() > SAME_ROWS:
             raise ConfigurationError(
@@ -720,7 +732,7 @@ def _check_continuous(
             )
 
 
-def _symmetry_along(arcs: Sequence[Any], machines: Sequence[GroundedMachine]) -> Symmetry:
+def _find_symmetry_along(arcs: Sequence[Any], machines: Sequence[GroundedMachine]) -> Symmetry:
     """Return the symmetries of the ground along a run, from ground samples around its path."""
     samples = [(machine, y) for arc, machine in zip(arcs, machines, strict=True) for y in arc.y]
     some = np.unique(np.linspace(0, len(samples) - 1, GROUND_SAMPLES).round().astype(int))
@@ -734,12 +746,12 @@ def _symmetry_along(arcs: Sequence[Any], machines: Sequence[GroundedMachine]) ->
     return find_symmetry(points, normals, middle, np.asarray(model.gravity, float))
 
 
-def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
+def convert_axes(linear: Linear, system: System, axes: Axes) -> Linear:
     """Convert a linear system from draisine's sign convention to that of `axes`."""
     check_axes(axes)
     if axes == "draisine":
         return linear
-    # Factors (1 or -1) that convert states, inputs and outputs to the benchmark's sign convention.
+    # Factors (1 or -1) that convert states, inputs and outputs to the signs of the benchmark's axes
     x, w, y = (
         np.array([benchmark_sign(system.model, name) for name in names])
         for names in (linear.states, linear.inputs, linear.outputs)
@@ -793,13 +805,13 @@ class ContactSetup:
         """
         if self.is_level:
             return machine_at(self.system, state, self.mode, self.law)
-        query, free = self._query(state)
+        query, free = self._make_query(state)
         contacts = tuple(closed) or nearest_contacts(query, free, self.contact)
         machine = GroundedMachine(query, contacts, np.zeros((0, query.n)), self.contact)
         machine = replace(machine, B=machine.choose_speeds(free))
         y = machine.reduce(free)
         symmetry = ground_symmetry(machine, y)
-        cyclic_joints = _cyclic_joints(self.system, self.law)
+        cyclic_joints = _find_cyclic_joints(self.system, self.law)
         return replace(machine, cyclic_joints=cyclic_joints, symmetry=symmetry), y
 
     def closed_contacts(self, state: State) -> tuple[Closed, ...]:
@@ -826,7 +838,7 @@ class ContactSetup:
             )
         return tuple(run.now.closed)
 
-    def _query(self, state: State) -> tuple[ContactQuery, Floats]:
+    def _make_query(self, state: State) -> tuple[ContactQuery, Floats]:
         """Return the contact query on the terrain, and the state (q, p, r, v, z) of the free machine."""
         assert self.terrain is not None
         z = memory_start(self.system, state, self.law, law_states(self.law))
@@ -847,12 +859,12 @@ def set_on_ground(setup: ContactSetup, state: State) -> State:
     ConfigurationError
         If the gaps do not close.
     """
-    query, free = setup._query(state)
+    query, free = setup._make_query(state)
     machine = GroundedMachine(query, (), np.zeros((0, query.n)), setup.contact)
     layout = query.machine.layout
     joints = len(setup.system.model.joints)
     tolerance = SET_GAP * query.units.length
-    free = lift_above(query, free)
+    free = lift_above_ground(query, free)
     for _ in range(MAX_SETTING_STEPS):
         closed = nearest_contacts(query, free, setup.contact)
         rows = query.evaluate_rows(0.0, free, [contact for contact, *_ in closed])
@@ -868,7 +880,7 @@ def set_on_ground(setup: ContactSetup, state: State) -> State:
         stretched = gaps / rows[:, query.row.stretch.start]
         step = -np.linalg.lstsq(normal, stretched, rcond=1e-9)[0]
         step *= min(1.0, MAX_SETTING_TURN / max(float(np.abs(step[1:]).max()), 1e-300))
-        moved = displace(
+        moved = displace_states(
             machine, machine.reduce(free)[None], (motions[machine.columns] @ step)[None]
         )
         free[query.pose] = moved[0][machine.layout.span("q", "r")]
@@ -878,7 +890,7 @@ def set_on_ground(setup: ContactSetup, state: State) -> State:
     )
 
 
-def _cyclic_joints(system: System, law: Law | None) -> tuple[str, ...]:
+def _find_cyclic_joints(system: System, law: Law | None) -> tuple[str, ...]:
     """Return the names of the cyclic joints, and "pitch" if the base itself is a rolling wheel.
 
     The equations of motion do not depend on the angle of a cyclic joint, such as that of a round wheel. The
@@ -912,28 +924,30 @@ def linear_systems(
     frame = (
         chart(variation) if names is None else chart_of(variation, names.coordinates, names.speeds)
     )
-    symmetric = symmetric_states(machine, variation, frame, y, w)
+    symmetric = find_symmetric_states(machine, variation, frame, y, w)
     hidden = symmetric.names
     if form == "steady":
         check_steady(variation, frame, hidden, tolerance)
     elif symmetric.is_oblique(frame.coordinates):
-        # Symmetries that change several coordinates yield a constant A along steady motions only. Here,
-        # omit only coordinates that are cyclic by themselves.
-        symmetric = symmetric.aligned(frame.coordinates)
+        # Symmetries that change several coordinates yield a constant A along steady motions only.
+        # For this linear system, omit only coordinates that are cyclic by themselves.
+        symmetric = symmetric.restrict_to_single(frame.coordinates)
         hidden = symmetric.names
     if cyclic:
-        _check_base(variation, hidden, tolerance)
-    seeds = _state_directions(variation, frame)
+        _check_base_does_not_roll(variation, hidden, tolerance)
+    seeds = _state_tangents(variation, frame)
     A = _system_matrices(variation, frame, seeds)
     B = _input_matrices(variation, frame)
     states = [*frame.coordinates, *frame.speeds, *(f"z[{k}]" for k in range(machine.memory))]
     kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
-    C = to_heading(variation, variation.names, _derivatives_along(variation.d["seen"], seeds))
-    shown = _selected_outputs(variation, C, None if cyclic else symmetric, outputs)
+    C = rotate_to_heading(
+        variation, variation.names, _derivatives_along(variation.d["seen"], seeds)
+    )
+    shown = _select_outputs(variation, C, None if cyclic else symmetric, outputs)
     if not cyclic:
-        A = symmetric.quotient(frame.coordinates, A)
-        B = symmetric.quotient(frame.coordinates, B)
-    named = [variation.value(name) for name in (*frame.coordinates, *frame.speeds)]
+        A = symmetric.remove_symmetric_rates(frame.coordinates, A)
+        B = symmetric.remove_symmetric_rates(frame.coordinates, B)
+    named = [variation.observation(name) for name in (*frame.coordinates, *frame.speeds)]
     x0 = np.column_stack([*named, y[:, machine.layout.z]])
     return Linear(
         A[:, kept][:, :, kept],
@@ -947,31 +961,33 @@ def linear_systems(
         np.array(w),
         variation.values["seen"][:, shown],
         observation_units(machine.system.model),
-        variation.value("yaw"),
-        _steady_rates(variation, frame, len(states))[:, kept],
+        variation.observation("yaw"),
+        _steady_state_rates(variation, frame, len(states))[:, kept],
     )
 
 
-def _check_base(variation: Variation, hidden: Sequence[str], tolerance: float) -> None:
+def _check_base_does_not_roll(
+    variation: Variation, omitted_names: Sequence[str], tolerance: float
+) -> None:
     """Raise an error if the base itself is a rolling wheel: its x and y then do not change uniformly."""
-    if "pitch" in hidden and np.abs(variation.value("pitch_rate")).max() > tolerance:
+    if "pitch" in omitted_names and np.abs(variation.observation("pitch_rate")).max() > tolerance:
         raise ConfigurationError(
-            "The base itself rolls, so that its position x and y does not change steadily. "
-            "Linearise without cyclic=True."
+            "The base itself rolls, so that its position x and y does not change at a constant "
+            "rate. Linearise without cyclic=True."
         )
 
 
-def _steady_rates(variation: Variation, frame: Chart, count: int) -> Floats:
+def _steady_state_rates(variation: Variation, frame: Chart, count: int) -> Floats:
     """Return the time derivatives of the states in the steady motions themselves, (N, states)."""
     rates = np.zeros((len(variation), count))
-    complete = with_plane(frame.coordinates)
-    named = [variation.value(f"{name}_rate") for name in complete]
-    turned = to_heading(variation, complete, np.stack(named, axis=1)[:, :, None])
+    complete = add_missing_axis(frame.coordinates)
+    named = [variation.observation(f"{name}_rate") for name in complete]
+    turned = rotate_to_heading(variation, complete, np.stack(named, axis=1)[:, :, None])
     rates[:, : len(frame.coordinates)] = turned[:, : len(frame.coordinates), 0]
     return rates
 
 
-def _selected_outputs(
+def _select_outputs(
     variation: Variation,
     C: Floats,
     omitted: "CyclicStates | None",
@@ -983,7 +999,7 @@ def _selected_outputs(
     """
     system = variation.machine.system
     usual = [*system.outputs, *(j.name for j in system.model.joints)]
-    candidates = _indices(variation.names, usual if outputs is None else outputs, "output")
+    candidates = _select_indices(variation.names, usual if outputs is None else outputs, "output")
     scale = np.abs(C[:, candidates]).max(initial=1.0)
     blind = []
     if omitted is not None:
@@ -1008,15 +1024,16 @@ def check_steady(
     scale = 1.0 + np.abs(variation.values["seen"]).max(initial=0.0)
     drift: dict[str, Floats] = {}
     if "drift" in variation.values:
-        # On a terrain, a steady motion changes position and heading along a symmetry of the ground,
-        # eq. [symmetry]. So check the velocity across the symmetries instead of their rates.
+        # On a terrain, position and heading of a steady motion follow a symmetry of the ground, eq.
+        # [symmetry]. Therefore check the velocity across the symmetries instead of the rates of
+        # position and heading.
         steady_names = [name for name in steady_names if name not in GROUND_COORDINATES]
         drift = {"the position relative to the shape of the ground": variation.values["drift"]}
         tolerance = max(tolerance, SYMMETRY_MARGIN * variation.machine.symmetry.error)
     for rates in (
-        {name: variation.value(f"{name}_rate") for name in steady_names},
+        {name: variation.observation(f"{name}_rate") for name in steady_names},
         drift,
-        {name: variation.pace([name]) for name in frame.speeds},
+        {name: variation.speed_rates([name]) for name in frame.speeds},
         {"a state of tyres or of the control law": variation.values["zdot"]},
     ):
         speeds = {name: float(np.abs(rate).max(initial=0.0)) for name, rate in rates.items()}
@@ -1043,7 +1060,7 @@ class CyclicStates:
         kept = [k for k, name in enumerate(coordinates) if name not in self.names]
         return bool(np.abs(self.directions[:, kept]).max(initial=0.0) > OBLIQUE_SYMMETRY)
 
-    def aligned(self, coordinates: Sequence[str]) -> "CyclicStates":
+    def restrict_to_single(self, coordinates: Sequence[str]) -> "CyclicStates":
         """Return only those symmetries that change a single coordinate, which is then omitted."""
         changes = np.abs(self.directions).max(axis=0, initial=0.0) > OBLIQUE_SYMMETRY
         columns = []
@@ -1055,7 +1072,7 @@ class CyclicStates:
                 names.append(changed[0])
         return CyclicStates(tuple(names), self.directions[:, :, columns])
 
-    def quotient(self, coordinates: Sequence[str], rates: Floats) -> Floats:
+    def remove_symmetric_rates(self, coordinates: Sequence[str], rates: Floats) -> Floats:
         """Return the rates (N, states, ...) of all states, without their component along the symmetries.
 
         A displacement along the symmetries K brings the deviation x_E of the omitted coordinates E to zero.
@@ -1070,23 +1087,23 @@ class CyclicStates:
         return out
 
 
-def symmetric_states(
-    machine: Any, variation: Variation, frame: Chart, y: Floats, w: Floats
+def find_symmetric_states(
+    machine: Any, variation: Variation, frame: Chart, states: Floats, inputs: Floats
 ) -> CyclicStates:
-    """Return the cyclic coordinates that a linear system about N states y (N, entries) can omit."""
+    """Return the cyclic coordinates that a linear system about N states (N, entries) can omit."""
     coordinates = frame.coordinates
     if isinstance(machine, ClosedForm):
-        names = cyclic_coordinates(machine, frame, y[0], w[0])
+        names = cyclic_coordinates(machine, frame, states[0], inputs[0])
         units = np.eye(len(coordinates))[:, [coordinates.index(name) for name in names]]
-        return CyclicStates(names, np.repeat(units[None], len(y), axis=0))
-    both = [machine.symmetric_directions(state) for state in y]
+        return CyclicStates(names, np.repeat(units[None], len(states), axis=0))
+    both = [machine.symmetric_directions(state) for state in states]
     ground, own = (np.array([pair[k] for pair in both]) for k in range(2))
-    rows = heading_rows(variation, coordinates)
-    # Omit as many coordinates of position and heading as the ground has symmetries: coordinates that
-    # change independently along them.
+    rows = heading_derivatives(variation, coordinates)
+    # Omit as many coordinates of position and heading as the ground has symmetries. Choose
+    # coordinates that change independently along the symmetries.
     candidates = [name for name in GROUND_COORDINATES if name in coordinates]
     changes = (rows @ ground)[:, [coordinates.index(name) for name in candidates]]
-    no_rows = np.zeros((len(y), 0, changes.shape[2]))
+    no_rows = np.zeros((len(states), 0, changes.shape[2]))
     chosen = choose_independent_rows(no_rows, changes, in_all_cases=True)[0]
     names = tuple(name for name, is_chosen in zip(candidates, chosen, strict=True) if is_chosen)
     return CyclicStates(
@@ -1096,7 +1113,7 @@ def symmetric_states(
     )
 
 
-def _state_directions(variation: Variation, frame: Chart) -> dict[str, Floats]:
+def _state_tangents(variation: Variation, frame: Chart) -> dict[str, Floats]:
     """Return the tangent vectors that change one state of the linear system each.
 
     Their parts dx (configuration), du (speeds) and dz (element and control states) have the shape
@@ -1122,38 +1139,49 @@ def _state_directions(variation: Variation, frame: Chart) -> dict[str, Floats]:
     return {name: seeds[:, edges[i] : edges[i + 1]] for i, name in enumerate(("dx", "du", "dz"))}
 
 
-def _derivatives_along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
+def _derivatives_along(
+    derivatives: Mapping[str, Floats], state_tangents: Mapping[str, Floats]
+) -> Floats:
     """Return the derivatives of an output along the tangent vector of every state, (N, entries, states)."""
-    return sum((d[name] @ seed for name, seed in seeds.items()), np.zeros(1))
+    return sum((derivatives[name] @ seed for name, seed in state_tangents.items()), np.zeros(1))
 
 
-def _system_matrices(variation: Variation, frame: Chart, seeds: Mapping[str, Floats]) -> Floats:
+def _system_matrices(
+    variation: Variation, frame: Chart, state_tangents: Mapping[str, Floats]
+) -> Floats:
     """Return the system matrices A (N, states, states).
 
     States are coordinates, then speeds, then the states of tyres and control law.
     """
-    complete = with_plane(frame.coordinates)
+    complete = add_missing_axis(frame.coordinates)
     rates = [f"{name}_rate" for name in complete]
-    moved = _derivatives_along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
-    moved = to_heading(variation, complete, moved)
+    moved = _derivatives_along(
+        {seed: variation.observation_derivatives(rates, seed) for seed in state_tangents},
+        state_tangents,
+    )
+    moved = rotate_to_heading(variation, complete, moved)
     if "x" in frame.coordinates and "y" in frame.coordinates:
-        # x and y are measured along and across the heading, and these axes rotate with the yaw rate.
+        # The coordinates x and y are measured along and across the heading. These axes rotate with
+        # the yaw rate.
         i = frame.coordinates.index("x")
         j = frame.coordinates.index("y")
-        moved[:, i, j] += variation.value("yaw_rate")
-        moved[:, j, i] -= variation.value("yaw_rate")
+        moved[:, i, j] += variation.observation("yaw_rate")
+        moved[:, j, i] -= variation.observation("yaw_rate")
     elif len(complete) > len(frame.coordinates):
-        # Only x or y is an independent coordinate: the ground determines the other one. Its change
-        # contributes through the rotation of the axes.
+        # Only one of x and y is an independent coordinate; the ground determines the other one. The
+        # change of the other one contributes through the rotation of the axes.
         here, other = ("x", "y") if complete[-1] == "y" else ("y", "x")
-        turn = variation.value("yaw_rate") * (1.0 if here == "x" else -1.0)
-        across = heading_rows(variation, [other]) @ seeds["dx"]
+        turn = variation.observation("yaw_rate") * (1.0 if here == "x" else -1.0)
+        across = heading_derivatives(variation, [other]) @ state_tangents["dx"]
         moved[:, complete.index(here)] += turn[:, None] * across[:, 0]
         moved = moved[:, : len(frame.coordinates)]
     paced = _derivatives_along(
-        {seed: variation.pace_rows(frame.speeds, seed) for seed in seeds}, seeds
+        {seed: variation.speed_rate_derivatives(frame.speeds, seed) for seed in state_tangents},
+        state_tangents,
     )
-    return np.concatenate([moved, paced, _derivatives_along(variation.d["zdot"], seeds)], axis=1)
+    return np.concatenate(
+        [moved, paced, _derivatives_along(variation.d["zdot"], state_tangents)], axis=1
+    )
 
 
 def _input_matrices(variation: Variation, frame: Chart) -> Floats:
@@ -1161,7 +1189,7 @@ def _input_matrices(variation: Variation, frame: Chart) -> Floats:
 
     States are coordinates, then speeds, then the states of tyres and control law.
     """
-    paced = variation.pace_rows(frame.speeds, "dw")
+    paced = variation.speed_rate_derivatives(frame.speeds, "dw")
     still = np.zeros((len(variation), frame.X.shape[2], paced.shape[2]))
     return np.concatenate([still, paced, variation.d["zdot"]["dw"]], axis=1)
 
@@ -1174,15 +1202,15 @@ def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) 
     """
     rng = np.random.default_rng(1)
     moving = machine.layout.span("u", "z")
-    samples = displace(
+    samples = displace_states(
         machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, len(machine.columns)))
     )
     samples[:, moving] = rng.normal(size=(4, moving.stop - moving.start))
     variation = vary(machine, samples, np.tile(w, (4, 1)))
     near = chart_of(variation, frame.coordinates, frame.speeds)
-    A = np.abs(_system_matrices(variation, near, _state_directions(variation, near)))
-    # A row of A with only small entries may consist of rounding errors, so compare it with the largest
-    # entry of the whole matrix, too.
+    A = np.abs(_system_matrices(variation, near, _state_tangents(variation, near)))
+    # A row of A with small entries only may consist of rounding errors. Therefore compare it with
+    # the largest entry of the whole matrix, too.
     threshold = CYCLIC_ENTRY * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())
     depends = (threshold < A).any(axis=0)
     # Remove coordinates on which the rate of a remaining state depends, until no more can be

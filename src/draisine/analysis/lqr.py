@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar, atan2, cos, sin
 from draisine.analysis.equilibrium import steady_driven
-from draisine.analysis.linear import Linear, reach_states
+from draisine.analysis.linear import Linear, find_connected_states
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
 from draisine.system.system import System
@@ -43,7 +43,7 @@ class StateFeedback:
     inputs: tuple[str, ...]  # names of the inputs with feedback
     K: Floats  # feedback gains, (inputs, states)
     about: Floats  # reference state x0, (states,)
-    # Feedforward u0 by input; zero by default
+    # Feedforward u0 by name of the input; zero by default
     feedforward: Mapping[str, float] = field(default_factory=dict)
     heading: float = 0.0  # yaw angle of the motion, rad
 
@@ -113,7 +113,7 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
     linear.check_single("lqr")
     _check_weights(states, linear.states, "state")
     _check_weights(inputs, linear.inputs, "input")
-    moving = _moving_states(linear)
+    moving = _find_moving_states(linear)
     for name in moving:
         if states.get(name, 0.0):
             raise ConfigurationError(
@@ -124,7 +124,7 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
     Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
     R = np.diag([float(cost) for cost in inputs.values()])
     is_constant = np.array([name not in moving for name in linear.states])
-    kept = np.flatnonzero((_influenced_states(controlled) & is_constant) | (np.diag(Q) > 0.0))
+    kept = np.flatnonzero((_find_influenced_states(controlled) & is_constant) | (np.diag(Q) > 0.0))
     block = np.ix_(kept, kept)
     K = np.zeros((len(inputs), len(linear.states)))
     try:
@@ -149,7 +149,7 @@ def _check_weights(weights: object, names: Sequence[str], kind: str) -> None:
     expect_known(f"lqr: no {kind}", weights, names, UnknownNameError)
 
 
-def _moving_states(linear: Linear) -> set[str]:
+def _find_moving_states(linear: Linear) -> set[str]:
     """Return the names of states that change in the steady motion itself; on a circle, both x and
     y.
     """
@@ -158,12 +158,12 @@ def _moving_states(linear: Linear) -> set[str]:
     return moving | {"x", "y"} if "yaw" in moving else moving
 
 
-def _influenced_states(linear: Linear) -> Floats:
+def _find_influenced_states(linear: Linear) -> Floats:
     """Return which states (bool) the inputs influence, directly or through other states."""
     links, driven = (
         np.abs(x) > REACH_TOLERANCE * np.abs(x).max(initial=1e-300) for x in (linear.A, linear.B)
     )
-    return reach_states(links, driven.any(axis=1))
+    return find_connected_states(links, driven.any(axis=1))
 
 
 def balance(
@@ -221,8 +221,8 @@ def balance(
     if not set(weights or ()) <= set(linear.states):
         linear = motion.linear(cyclic=True)
     controlled = linear.part([name for name in linear.inputs if name in costs])
-    influenced = zip(linear.states, _influenced_states(controlled), strict=True)
-    moving = _moving_states(linear)
+    influenced = zip(linear.states, _find_influenced_states(controlled), strict=True)
+    moving = _find_moving_states(linear)
     usual = {name: 1.0 for name, reached in influenced if reached and name not in moving}
     return lqr(linear, usual | dict(weights or {}), costs)
 
@@ -241,7 +241,9 @@ def riccati_cost(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     return solve_continuous_are(A, B, Q, R)
 
 
-def _optimal_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
+def _optimal_gain(
+    state_matrix: Floats, input_matrix: Floats, state_weights: Floats, input_weights: Floats
+) -> Floats:
     """Return the optimal gain for a system with uncontrollable directions.
 
     These directions must be constant or decay by themselves: a turntable cannot change its angular
@@ -250,34 +252,34 @@ def _optimal_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     """
     from scipy.linalg import solve_sylvester
 
-    V, U = _controllable_directions(A, B)
+    V, U = _controllable_directions(state_matrix, input_matrix)
     if not U.shape[1]:
-        return riccati_gain(A, B, Q, R)
-    A_u = U.T @ A @ U
+        return riccati_gain(state_matrix, input_matrix, state_weights, input_weights)
+    A_u = U.T @ state_matrix @ U
     values, vectors = np.linalg.eig(A_u)
-    grows = values.real.max() > REACH_TOLERANCE * np.linalg.norm(A)
-    # Parallel eigenvectors of a zero eigenvalue mean that the state drifts linearly with time.
+    grows = values.real.max() > REACH_TOLERANCE * np.linalg.norm(state_matrix)
+    # Parallel eigenvectors of a zero eigenvalue mean that a state drifts linearly with time.
     if grows or not V.shape[1] or np.linalg.cond(vectors) > MAX_EIGENVECTOR_CONDITION:
         raise np.linalg.LinAlgError(
             "the uncontrollable states grow or drift, so that no feedback stabilises them"
         )
-    A_v = V.T @ A @ V
-    B_v = V.T @ B
-    P = riccati_cost(A_v, B_v, V.T @ Q @ V, R)
-    K = np.linalg.solve(R, B_v.T @ P)
+    A_v = V.T @ state_matrix @ V
+    B_v = V.T @ input_matrix
+    P = riccati_cost(A_v, B_v, V.T @ state_weights @ V, input_weights)
+    K = np.linalg.solve(input_weights, B_v.T @ P)
     closed = A_v - B_v @ K
-    P_vu = solve_sylvester(closed.T, A_u, -(P @ V.T @ A @ U + V.T @ Q @ U))
-    return K @ V.T + np.linalg.solve(R, B_v.T @ P_vu) @ U.T
+    P_vu = solve_sylvester(closed.T, A_u, -(P @ V.T @ state_matrix @ U + V.T @ state_weights @ U))
+    return K @ V.T + np.linalg.solve(input_weights, B_v.T @ P_vu) @ U.T
 
 
-def _controllable_directions(A: Floats, B: Floats) -> tuple[Floats, Floats]:
+def _controllable_directions(state_matrix: Floats, input_matrix: Floats) -> tuple[Floats, Floats]:
     """Return orthonormal bases of the controllable subspace and of its complement.
 
     >>> [x.shape[1] for x in _controllable_directions(np.zeros((2, 2)), np.array([[1.0], [-1.0]]))]
     [1, 1]
     """
-    V = np.zeros((len(A), 0))
-    added = B / max(np.linalg.norm(B), 1e-300)
+    V = np.zeros((len(state_matrix), 0))
+    added = input_matrix / max(np.linalg.norm(input_matrix), 1e-300)
     while True:
         for _ in range(2):  # a second projection removes the rounding errors of the first
             added = added - V @ (V.T @ added)
@@ -286,5 +288,5 @@ def _controllable_directions(A: Floats, B: Floats) -> tuple[Floats, Floats]:
         if not added.shape[1]:
             break
         V = np.column_stack([V, added])
-        added = A @ added / max(np.linalg.norm(A), 1e-300)
+        added = state_matrix @ added / max(np.linalg.norm(state_matrix), 1e-300)
     return V, np.linalg.svd(V)[0][:, V.shape[1] :]

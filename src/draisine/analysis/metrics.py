@@ -13,53 +13,57 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model.quantity import parse_number
 
-# Newton steps on a cubic, starting from the secant root; more than convergence to rounding needs
+# Newton steps on a cubic, starting from its secant root: more than are needed to converge to
+# rounding.
 MAX_ROOT_STEPS = 20
 
-# Decimals of crossing times (s); later digits are rounding errors of the samples
+# Decimals of crossing times (s): later digits are rounding errors of the samples.
 CROSSING_DIGITS = 12
 
 
-def _mean(t: Floats, x: Floats) -> Floats:
-    """Return the time average of a series x (..., time) over times t (s)."""
-    return _integral(t, x)[..., -1] / (t[..., -1] - t[..., 0])
+def _time_average(times: Floats, series: Floats) -> Floats:
+    """Return the time average of a series (..., time) over times (s)."""
+    return _running_integral(times, series)[..., -1] / (times[..., -1] - times[..., 0])
 
 
-def _integral(t: Floats, x: Floats) -> Floats:
-    """Return the integral of a series x (..., time) from its beginning to each later time, by the
+def _running_integral(times: Floats, series: Floats) -> Floats:
+    """Return the integral of a series (..., time) from its beginning to each later time, by the
     trapezium rule.
     """
-    # A cumulative sum adds in order, so that sweeps in lanes agree with single runs to the bit.
-    return np.cumsum((x[..., 1:] + x[..., :-1]) / 2.0 * np.diff(t), axis=-1)
+    # A cumulative sum adds in a fixed order, so that sweeps in lanes agree with single runs to the
+    # bit.
+    return np.cumsum((series[..., 1:] + series[..., :-1]) / 2.0 * np.diff(times), axis=-1)
 
 
-def _decay_rate(t: Floats, x: Floats) -> Floats:
+def _decay_rate(times: Floats, series: Floats) -> Floats:
     """Return the decay rate sigma (1/s) of a series like exp(-sigma t), eq. [decay-rate].
 
     It follows from the ratio of the integrals of x^2 over the first and the second half of the
     time. In a short window a slowly growing eigenmode is masked by decaying ones: decide stability
     by eigenvalues.
     """
-    first, second = _integrate_halves(t, x * x)
-    return np.log(first / second) / (t[..., -1] - t[..., 0])
+    first, second = _integrate_halves(times, series * series)
+    return np.log(first / second) / (times[..., -1] - times[..., 0])
 
 
-def _integrate_halves(t: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Return the integrals of a series y over the first and the second half of the time."""
-    sums = np.concatenate([np.zeros((*y.shape[:-1], 1)), _integral(t, y)], axis=-1)
-    middle = t[..., 0] + (t[..., -1] - t[..., 0]) / 2.0
-    k = np.minimum(np.count_nonzero(t <= middle[..., None], axis=-1), y.shape[-1] - 1)
-    t0 = _take_entry(t, k - 1)
-    t1 = _take_entry(t, k)
+def _integrate_halves(times: Floats, series: Floats) -> tuple[Floats, Floats]:
+    """Return the integrals of a series over the first and the second half of the time."""
+    sums = np.concatenate(
+        [np.zeros((*series.shape[:-1], 1)), _running_integral(times, series)], axis=-1
+    )
+    middle = times[..., 0] + (times[..., -1] - times[..., 0]) / 2.0
+    k = np.minimum(np.count_nonzero(times <= middle[..., None], axis=-1), series.shape[-1] - 1)
+    t0 = _take_entry(times, k - 1)
+    t1 = _take_entry(times, k)
     s0 = _take_entry(sums, k - 1)
     s1 = _take_entry(sums, k)
     half = s0 + (s1 - s0) * (middle - t0) / (t1 - t0)
     return half, sums[..., -1] - half
 
 
-def _take_entry(t: Floats, k: Floats) -> Floats:
-    """Return entry k of each series in t (..., time); k has the leading axes of t."""
-    return np.take_along_axis(t, k[..., None], -1)[..., 0]
+def _take_entry(series: Floats, indices: Floats) -> Floats:
+    """Return one entry of each series (..., time); `indices` has the leading axes."""
+    return np.take_along_axis(series, indices[..., None], -1)[..., 0]
 
 
 REDUCERS: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -68,7 +72,7 @@ REDUCERS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "maximum": lambda t, x: x.max(axis=-1),
     "minimum": lambda t, x: x.min(axis=-1),
     "mean rate of": lambda t, x: (x[..., -1] - x[..., 0]) / (t[..., -1] - t[..., 0]),
-    "mean": _mean,
+    "mean": _time_average,
     "peak": lambda t, x: np.abs(x).max(axis=-1),
     "spread of": lambda t, x: x.max(axis=-1) - x.min(axis=-1),
     "relative spread of": lambda t, x: (x.max(axis=-1) - x.min(axis=-1)) / np.abs(x[..., 0]),
@@ -85,7 +89,7 @@ A metric does not change if the last sample is repeated, as in batches with runs
 _TIME_WHEN = re.compile(r"\s*time when\s+(.+?)\s*=\s*(\S+)\s*")
 
 
-def first_crossings(t: Floats, x: Floats) -> Floats:
+def first_crossings(t: Floats, series: Floats) -> Floats:
     """Return the times at which series (runs, time) first cross zero, (runs,); NaN without a crossing.
 
     Crossings are roots of the cubic through the four samples around them. Equal consecutive times are
@@ -95,19 +99,19 @@ def first_crossings(t: Floats, x: Floats) -> Floats:
     >>> first_crossings(t, t**3 - 0.729)
     array([0.9])
     """
-    has_crossed = np.sign(x[:, 1:]) != np.sign(x[:, :1])
-    crossings = np.where(x[:, 0] == 0.0, t[:, 0], np.nan)
-    runs = np.flatnonzero(has_crossed.any(axis=1) & (x[:, 0] != 0.0))
+    has_crossed = np.sign(series[:, 1:]) != np.sign(series[:, :1])
+    crossings = np.where(series[:, 0] == 0.0, t[:, 0], np.nan)
+    runs = np.flatnonzero(has_crossed.any(axis=1) & (series[:, 0] != 0.0))
     if not len(runs):
         return crossings
 
     # The crossing is between the samples k and k + 1 of each remaining run.
     k = has_crossed[runs].argmax(axis=1)
     t = t[runs]
-    x = x[runs]
-    count = x.shape[1]
+    series = series[runs]
+    count = series.shape[1]
 
-    # The samples from `first` to `last - 1` surround the crossing without a jump; up to four of
+    # The samples from `first` to `last - 1` surround the crossing without a jump. At most four of
     # them determine the polynomial.
     samples = np.arange(1, count)
     jumps = t[:, 1:] == t[:, :-1]  # whether the series jumps just before this sample
@@ -121,40 +125,39 @@ def first_crossings(t: Floats, x: Floats) -> Floats:
         smooth = np.flatnonzero((size == points) & (_take_entry(t, k) < _take_entry(t, k + 1)))
         around = low[smooth, None] + np.arange(points)
         near_t = np.take_along_axis(t[smooth], around, 1)
-        near_x = np.take_along_axis(x[smooth], around, 1)
-        roots = _polynomial_root(near_t, near_x, k[smooth] - low[smooth])
+        near_x = np.take_along_axis(series[smooth], around, 1)
+        roots = _interpolated_root(near_t, near_x, k[smooth] - low[smooth])
         times[smooth] = np.round(roots, CROSSING_DIGITS)
     crossings[runs] = times
     return crossings
 
 
-def _polynomial_root(t: Floats, x: Floats, k: Floats) -> Floats:
-    """Return the roots of polynomials through points (cases, points) between the points k and k +
-    1.
+def _interpolated_root(times: Floats, values: Floats, interval: Floats) -> Floats:
+    """Return the roots of polynomials through points (cases, points) between two of the points.
 
     Newton's method starts at the secant root and stays between the two points.
     """
-    t0 = _take_entry(t, k)
-    t1 = _take_entry(t, k + 1)
-    x0 = _take_entry(x, k)
-    x1 = _take_entry(x, k + 1)
+    t0 = _take_entry(times, interval)
+    t1 = _take_entry(times, interval + 1)
+    x0 = _take_entry(values, interval)
+    x1 = _take_entry(values, interval + 1)
 
-    # Divided differences: coefficients of the polynomial in Newton's form.
-    row = x
-    coefficients = [x[:, 0]]
-    for order in range(1, t.shape[1]):
-        row = (row[:, 1:] - row[:, :-1]) / (t[:, order:] - t[:, :-order])
+    # Divided differences are the coefficients of the polynomial in Newton's form.
+    row = values
+    coefficients = [values[:, 0]]
+    for order in range(1, times.shape[1]):
+        row = (row[:, 1:] - row[:, :-1]) / (times[:, order:] - times[:, :-order])
         coefficients.append(row[:, 0])
 
     root = t0 - x0 * (t1 - t0) / (x1 - x0)
     for _ in range(MAX_ROOT_STEPS):
-        # Horner's scheme for the value and the derivative of the polynomial.
+        # Evaluate the polynomial and its derivative by Horner's scheme.
         value = coefficients[-1]
-        slope = np.zeros(len(t))
-        for order in range(t.shape[1] - 2, -1, -1):
-            slope = slope * (root - t[:, order]) + value
-            value = value * (root - t[:, order]) + coefficients[order]
-        step = np.divide(value, slope, out=np.zeros(len(t)), where=slope != 0.0)
+        slope = np.zeros(len(times))
+        for order in range(times.shape[1] - 2, -1, -1):
+            slope = slope * (root - times[:, order]) + value
+            value = value * (root - times[:, order]) + coefficients[order]
+        step = np.divide(value, slope, out=np.zeros(len(times)), where=slope != 0.0)
         root = np.clip(root - step, t0, t1)
     return root
 
@@ -178,76 +181,83 @@ def split_metric(text: str) -> tuple[str, str, float] | None:
 
 
 def metric_gradient(
-    reducer: str, level: float, t: Floats, x: Floats, dx: Floats
+    reducer: str, level: float, times: Floats, series: Floats, derivatives: Floats
 ) -> tuple[float, Floats]:
-    """Return a metric of a series x (time,) and its derivatives along the columns of dx (time, columns).
+    """Return a metric of a series (time,) and its derivatives along the columns of `derivatives` (time,
+    columns).
 
     The derivatives are those of the metric of these samples, not of the continuous motion.
     """
     if reducer == "time when":
-        return _crossing_gradient(t, x - level, dx)
+        return _crossing_gradient(times, series - level, derivatives)
     if reducer not in _SLOPES:
         raise ParameterError(
             f"The metric {reducer!r} has no derivative, because samples have fixed times. Use the time "
             "at which the rate is zero instead ('time when lean_rate = 0')."
         )
-    return float(REDUCERS[reducer](t[None], x[None])[0]), _SLOPES[reducer](t, x, dx)
+    return float(REDUCERS[reducer](times[None], series[None])[0]), _SLOPES[reducer](
+        times, series, derivatives
+    )
 
 
-def _linear_metric_gradient(reducer: str) -> Callable[[Floats, Floats, Floats], Floats]:
+def _make_linear_gradient(reducer: str) -> Callable[[Floats, Floats, Floats], Floats]:
     """Return the derivative rule of a metric that is linear in the series: the metric of the
     derivatives.
     """
     return lambda t, x, dx: REDUCERS[reducer](np.broadcast_to(t, dx.T.shape), dx.T)
 
 
-def _decay_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the decay rate (1/s) along the columns of dx, (columns,)."""
-    first, second = _integrate_halves(t, x * x)
-    d_first, d_second = _integrate_halves(np.broadcast_to(t, dx.T.shape), 2.0 * x * dx.T)
-    return (d_first / first - d_second / second) / (t[-1] - t[0])
+def _decay_rate_gradient(times: Floats, series: Floats, derivatives: Floats) -> Floats:
+    """Return the derivatives of the decay rate (1/s) along the columns of `derivatives`, (columns,)."""
+    first, second = _integrate_halves(times, series * series)
+    d_first, d_second = _integrate_halves(
+        np.broadcast_to(times, derivatives.T.shape), 2.0 * series * derivatives.T
+    )
+    return (d_first / first - d_second / second) / (times[-1] - times[0])
 
 
-def _spread_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of maximum minus minimum along the columns of dx, (columns,)."""
-    return dx[x.argmax()] - dx[x.argmin()]
+def _spread_gradient(times: Floats, series: Floats, derivatives: Floats) -> Floats:
+    """Return the derivatives of maximum minus minimum along the columns of `derivatives`, (columns,)."""
+    return derivatives[series.argmax()] - derivatives[series.argmin()]
 
 
-def _relative_spread_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
+def _relative_spread_gradient(times: Floats, series: Floats, derivatives: Floats) -> Floats:
     """Return the derivatives of the spread relative to the initial value, (columns,)."""
-    return _spread_slope(t, x, dx) / abs(x[0]) - np.ptp(x) * dx[0] / (x[0] * abs(x[0]))
+    return _spread_gradient(times, series, derivatives) / abs(series[0]) - np.ptp(
+        series
+    ) * derivatives[0] / (series[0] * abs(series[0]))
 
 
-def _peak_slope(t: Floats, x: Floats, dx: Floats) -> Floats:
-    """Return the derivatives of the maximum absolute value along the columns of dx, (columns,)."""
-    k = np.abs(x).argmax()
-    return np.sign(x[k]) * dx[k]
+def _peak_gradient(times: Floats, series: Floats, derivatives: Floats) -> Floats:
+    """Return the derivatives of the maximum absolute value along the columns of `derivatives`, (columns,)."""
+    k = np.abs(series).argmax()
+    return np.sign(series[k]) * derivatives[k]
 
 
 _SLOPES: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
-    **{
-        name: _linear_metric_gradient(name) for name in ("initial", "final", "mean rate of", "mean")
-    },
+    **{name: _make_linear_gradient(name) for name in ("initial", "final", "mean rate of", "mean")},
     "maximum": lambda t, x, dx: dx[x.argmax()],
     "minimum": lambda t, x, dx: dx[x.argmin()],
-    "peak": _peak_slope,
-    "spread of": _spread_slope,
-    "relative spread of": _relative_spread_slope,
-    "decay rate of": _decay_slope,
+    "peak": _peak_gradient,
+    "spread of": _spread_gradient,
+    "relative spread of": _relative_spread_gradient,
+    "decay rate of": _decay_rate_gradient,
 }
-"""Derivative rules of the metrics by name, along the columns of dx (time, columns)."""
+"""Derivative rules of the metrics by name, along the columns of `derivatives` (time, columns)."""
 
 
-def _crossing_gradient(t: Floats, x: Floats, dx: Floats) -> tuple[float, Floats]:
+def _crossing_gradient(times: Floats, series: Floats, derivatives: Floats) -> tuple[float, Floats]:
     """Return the time (s) at which a series first crosses zero, and its derivatives -dx / xdot.
 
     Both dx and xdot at the crossing are those of the cubic through the four samples around it.
     """
-    time = float(first_crossings(t[None], x[None])[0])
+    time = float(first_crossings(times[None], series[None])[0])
     if np.isnan(time):
-        return time, np.full(dx.shape[1], np.nan)
-    k = int(np.clip(np.searchsorted(t, time, side="right") - 2, 0, max(len(t) - 4, 0)))
+        return time, np.full(derivatives.shape[1], np.nan)
+    k = int(np.clip(np.searchsorted(times, time, side="right") - 2, 0, max(len(times) - 4, 0)))
     around = slice(k, k + 4)
-    powers = np.arange(len(t[around]))
-    cubic = np.linalg.solve((t[around, None] - time) ** powers, np.column_stack([x, dx])[around])
+    powers = np.arange(len(times[around]))
+    cubic = np.linalg.solve(
+        (times[around, None] - time) ** powers, np.column_stack([series, derivatives])[around]
+    )
     return time, -cubic[0, 1:] / cubic[1, 0]

@@ -22,11 +22,15 @@ from draisine.terrain import Terrain
 Map = Callable[[Floats], tuple[Floats, Floats]]
 """Return map: function from x (components,) to its image and the derivative (components, components)."""
 
-FIXED_POINT_TOLERANCE = 1e-9  # largest |G(x) - x| of a fixed point, relative to 1 + max|x|
+FIXED_POINT_TOLERANCE = (
+    1e-9  # largest |G(x) - x| of a fixed point x of the map G, relative to 1 + max|x|
+)
 SAME_CYCLE = 1e-6  # distance of two cycles, relative to 1 + max|x|, below which they are equal
-# Largest corrector step, as a fraction of 1 + the change of x; a larger step leads to another family
+# Largest corrector step, as a fraction of 1 + the change of x. A larger step leads to another
+# family.
 MAX_BENDING = 0.1
-# Largest number of Newton steps from a predicted cycle; if more are needed, the prediction is too far off
+# Largest number of Newton steps from a predicted cycle. If more are needed, the prediction is too
+# far off.
 MAX_FAMILY_STEPS = 12
 
 
@@ -118,10 +122,10 @@ def return_map(
     return evaluate
 
 
-def iterate(G: Map, times: int) -> Map:
-    """Return the map iterated `times` times, with its derivative.
+def iterate(return_map: Map, count: int) -> Map:
+    """Return the map iterated `count` times, with its derivative.
 
-    Its fixed points are cycles of `times` periods.
+    Its fixed points are cycles of `count` periods.
 
     >>> quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> image, J = iterate(lambda x: (quarter @ x, quarter), 4)(np.array([1.0, 2.0]))
@@ -129,20 +133,20 @@ def iterate(G: Map, times: int) -> Map:
     [1. 2.] True
     """
 
-    def carry(x: Floats) -> tuple[Floats, Floats]:
-        """Return the image of x under the iterated map, and the derivative by the chain rule."""
-        derivative = np.eye(len(x))
-        for _ in range(times):
-            x, J = G(x)
+    def iterate_map(point: Floats) -> tuple[Floats, Floats]:
+        """Return the image of a point under the iterated map, and the derivative by the chain rule."""
+        derivative = np.eye(len(point))
+        for _ in range(count):
+            point, J = return_map(point)
             derivative = J @ derivative
-        return x, derivative
+        return point, derivative
 
-    return carry
+    return iterate_map
 
 
 def fixed_point(
     G: Map,
-    near: Sequence[float] | Floats,
+    guess: Sequence[float] | Floats,
     *,
     angles: Sequence[int] = (),
     power: int = 1,
@@ -155,7 +159,7 @@ def fixed_point(
     ----------
     G
         The return map.
-    near
+    guess
         Initial guess.
     angles
         Indices of the components of x that are angles (rad); they are in [0, 2 pi) in the result.
@@ -182,7 +186,7 @@ def fixed_point(
     >>> print(half.x.round(6), half.stable)
     [0.739085] True
     """
-    x = np.array(near, dtype=float)
+    x = np.array(guess, dtype=float)
     best = np.inf
     for _ in range(steps):
         image, J = G(x)
@@ -190,7 +194,8 @@ def fixed_point(
         size = float(np.abs(residual).max())
         if not np.isfinite(size):
             break
-        # Iterate until only rounding errors remain: the residual is small and no longer halves.
+        # Iterate until only rounding errors remain: the residual is small and no longer halves with
+        # each step.
         if size < FIXED_POINT_TOLERANCE * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
             x[list(angles)] %= 2 * np.pi
             return Cycle(x, J, size, power)
@@ -198,7 +203,7 @@ def fixed_point(
         step = np.linalg.lstsq(np.eye(len(x)) - J, residual, rcond=None)[0]
         x = x + step * min(1.0, within / max(float(np.abs(step).max()), 1e-300))
     raise ConfigurationError(
-        f"No cycle found near x = {np.asarray(near, float)}: Newton's method does not converge. "
+        f"No cycle found near x = {np.asarray(guess, float)}: Newton's method does not converge. "
         "Start closer to a cycle, or search a box with fixed_points()."
     )
 
@@ -260,15 +265,15 @@ def fixed_points(
         inside = all(
             low - 1e-9 <= x <= high + 1e-9 for x, (low, high) in zip(cycle.x, box, strict=True)
         )
-        if inside and all(differ(cycle, other, angles) for other in cycles):
+        if inside and all(are_different(cycle, other, angles) for other in cycles):
             cycles.append(cycle)
     return sorted(cycles, key=lambda cycle: tuple(cycle.x))
 
 
-def differ(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
+def are_different(first: Cycle, second: Cycle, angles: Sequence[int] = ()) -> bool:
     """Return whether two limit cycles are different; angles are compared modulo 2 pi."""
-    distance = np.abs(wrap_angles(a.x - b.x, angles)).max()
-    return bool(distance > SAME_CYCLE * (1.0 + np.abs(a.x).max()))
+    distance = np.abs(wrap_angles(first.x - second.x, angles)).max()
+    return bool(distance > SAME_CYCLE * (1.0 + np.abs(first.x).max()))
 
 
 def follow_family(
@@ -308,7 +313,7 @@ def follow_family(
         distance = step = value - reached
         while reached != value:
             aim = value if abs(value - reached) <= abs(step) * (1 + 1e-9) else reached + step
-            following = _next_cycle(make(aim), before, (reached, cycle), aim, angles)
+            following = _continue_cycle(make(aim), before, (reached, cycle), aim, angles)
             if following is None:
                 step /= 2
                 if abs(step) < min_step * abs(distance):
@@ -323,9 +328,9 @@ def follow_family(
         yield cycle
 
 
-def _next_cycle(
+def _continue_cycle(
     G: Map,
-    before: tuple[float, Cycle] | None,
+    previous: tuple[float, Cycle] | None,
     last: tuple[float, Cycle],
     aim: float,
     angles: Sequence[int],
@@ -336,9 +341,9 @@ def _next_cycle(
     """
     reached, cycle = last
     guess = cycle.x
-    if before is not None:
-        ratio = (aim - reached) / (reached - before[0])
-        guess = cycle.x + ratio * wrap_angles(cycle.x - before[1].x, angles)
+    if previous is not None:
+        ratio = (aim - reached) / (reached - previous[0])
+        guess = cycle.x + ratio * wrap_angles(cycle.x - previous[1].x, angles)
     try:
         following = fixed_point(G, guess, angles=angles, power=cycle.power, steps=MAX_FAMILY_STEPS)
     except (ConfigurationError, np.linalg.LinAlgError):
@@ -374,7 +379,7 @@ class CycleFamily:
         pairs = list(zip(self.values, self.cycles, strict=True))
         signs = np.sign([test(*pair) for pair in pairs])
         for k in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-            crossings.append(self._crossing(test, pairs[k], pairs[k + 1]))
+            crossings.append(self._locate_crossing(test, pairs[k], pairs[k + 1]))
         return crossings + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
 
     def doublings(self) -> list[tuple[float, Cycle]]:
@@ -384,7 +389,7 @@ class CycleFamily:
         """
         return self.crossings(lambda _, cycle: float(np.linalg.det(np.eye(len(cycle.x)) + cycle.J)))
 
-    def _crossing(
+    def _locate_crossing(
         self,
         test: Callable[[float, Cycle], float],
         low: tuple[float, Cycle],
@@ -395,7 +400,7 @@ class CycleFamily:
 
         computed = [low, high]
 
-        def tested(value: float) -> float:
+        def evaluate_test(value: float) -> float:
             """Return the test function at a parameter value, for the cycle of the family there."""
             near = min(computed, key=lambda pair: abs(pair[0] - value))
             if near[0] != value:
@@ -405,8 +410,8 @@ class CycleFamily:
                 computed.append(near)
             return test(*near)
 
-        value = float(brentq(tested, low[0], high[0], xtol=1e-12, rtol=1e-14))
-        tested(value)
+        value = float(brentq(evaluate_test, low[0], high[0], xtol=1e-12, rtol=1e-14))
+        evaluate_test(value)
         return value, min(computed, key=lambda pair: abs(pair[0] - value))[1]
 
 
@@ -453,8 +458,10 @@ def families(
     discovered: list[dict[int, Cycle]] = []
     for k in np.unique(np.linspace(0, len(parameters) - 1, searches).round().astype(int)):
         for cycle in search(make(parameters[k])):
-            # A cycle of a family that was already continued to this value is not new.
-            if all(differ(cycle, members[k], angles) for members in discovered if k in members):
+            # A cycle is new only if no family has been continued to it at this value.
+            if all(
+                are_different(cycle, members[k], angles) for members in discovered if k in members
+            ):
                 onward = _follow_to_end(make, parameters[k:], cycle, angles)
                 back = _follow_to_end(make, parameters[k::-1], cycle, angles)
                 members = {k - i: c for i, c in enumerate(back)}

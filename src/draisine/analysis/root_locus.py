@@ -198,7 +198,7 @@ def root_locus(
     unit = quantities.get(over)
     varied = unit is None
     if varied:
-        system = _with_parameter(system, over, float(requested[0]), list(quantities))
+        system = _replace_parameter(system, over, float(requested[0]), list(quantities))
         unit = system.meanings.get(over, ("", ""))[0]
     chosen = form or ("frozen" if ACCELERATION in (over, *prescribed) else "steady")
     motions: list[Steady] = []
@@ -217,8 +217,8 @@ def root_locus(
             break
     linear = [motion.linear(form=chosen if motion.acceleration else "steady") for motion in motions]
     states = max((system.states for system in linear), key=len)
-    # A coordinate may be cyclic at some values only, such as the yaw at zero slope. Its eigenvalue
-    # is zero there.
+    # A coordinate may be cyclic at some values only, such as the yaw at zero slope. There its
+    # eigenvalue is zero.
     eigenvalues = np.zeros((len(motions), len(states)), complex)
     for row, about in zip(eigenvalues, linear, strict=True):
         row[: len(about.states)] = about.eigenvalues()
@@ -237,7 +237,9 @@ def root_locus(
     )
 
 
-def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:
+def _replace_parameter(
+    system: System, name: str, value: float, quantities: Sequence[str]
+) -> System:
     """Return the system with a variable parameter.
 
     The parameter may be an optional argument of its vehicle, or an incline of the ground.

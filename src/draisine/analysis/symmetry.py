@@ -38,17 +38,17 @@ class Symmetry:
         """Number of independent symmetries."""
         return len(self.translations) + (self.turn is not None)
 
-    def at(self, p: Floats) -> list[tuple[Floats, float]]:
-        """Return, for each symmetry, the velocity (3,) of a point p (m) and the rotation rate (0 or 1).
+    def velocities_at(self, point: Floats) -> list[tuple[Floats, float]]:
+        """Return, for each symmetry, the velocity (3,) of a point (m) and the rotation rate (0 or 1).
 
         Translations have unit velocity, the rotation has unit rate.
         """
         motions = [(direction, 0.0) for direction in self.translations]
         if self.turn is not None:
-            motions.append((self.turn + np.cross(UPWARDS, p), 1.0))
+            motions.append((self.turn + np.cross(UPWARDS, point), 1.0))
         return motions
 
-    def axis(self) -> Floats | None:
+    def rotation_axis(self) -> Floats | None:
         """Return x and y (m) of the vertical axis of rotation.
 
         The result is None if there is no rotation, or if translations make the axis arbitrary.
@@ -57,7 +57,7 @@ class Symmetry:
             return None
         return np.array([-self.turn[1], self.turn[0]])
 
-    def drift(self, position: Floats, velocity: Floats, yaw_rate: Floats) -> Floats:
+    def velocity_across(self, position: Floats, velocity: Floats, yaw_rate: Floats) -> Floats:
         """Return the components of a velocity that do not follow a symmetry, eq. [symmetry].
 
         Parameters
@@ -103,8 +103,8 @@ def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Float
     >>> find_symmetry(p, slope, np.zeros(3), np.array([0.0, 0, -9.81])).count
     2
     """
-    # Rotate about the vehicle and measure lengths in units of the sampled region, so that the columns for
-    # translations and rotations are all of order one.
+    # Rotate about the vehicle and measure lengths in units of the sampled region. Then the columns
+    # of translations and rotations are all of order one.
     offsets = points - about
     size = float(np.abs(offsets[:, :2]).max(initial=0.0)) or 1.0
     turning = np.cross(offsets, normals)[:, 2] / size
@@ -116,18 +116,21 @@ def find_symmetry(points: Floats, normals: Floats, about: Floats, gravity: Float
     error = float(np.abs(np.hstack(columns) @ null.T).max(initial=0.0))
     if not is_vertical or not len(null):
         return Symmetry(null[:, :3], None, error)
-    # Change the basis of the null space: one symmetry contains all rotation, the others are translations.
+    # Change the basis of the null space, so that one symmetry contains all rotation and the others
+    # are translations.
     weights = null[:, 3]
     if np.linalg.norm(weights) < MAX_GROUND_ASYMMETRY:
-        return Symmetry(_orthonormal(null[:, :3]), None, error)
+        return Symmetry(_orthonormal_basis(null[:, :3]), None, error)
     # Scale the rotational symmetry to unit rotation rate; its translation is in units of `size`.
     turning_one = weights @ null / (weights @ weights)
     complement = np.linalg.svd(weights[None])[2][1:] @ null
     velocity = turning_one[:3] * size
-    return Symmetry(_orthonormal(complement[:, :3]), velocity - np.cross(UPWARDS, about), error)
+    return Symmetry(
+        _orthonormal_basis(complement[:, :3]), velocity - np.cross(UPWARDS, about), error
+    )
 
 
-def _orthonormal(rows: Floats) -> Floats:
+def _orthonormal_basis(rows: Floats) -> Floats:
     """Return an orthonormal basis (k, 3) of the space spanned by k independent rows (k, 3)."""
     if not len(rows):
         return np.zeros((0, 3))

@@ -26,8 +26,8 @@ from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-# Names in the program `variation`: sets of directions of differentiation (time, displacement, speeds,
-# element states, inputs), and outputs with derivatives.
+# Names in the program `variation`: sets of directions of differentiation (time, displacement,
+# speeds, element states, inputs), and outputs with derivatives.
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
 
@@ -46,7 +46,7 @@ class Variation:
     machine: Any  # a `ClosedForm`, or on a terrain a `grounded.GroundedMachine`
     mass: Floats  # mass matrix M, (N, m, m)
     values: dict[str, Floats]  # output values by name, (N, entries)
-    # Derivatives by output and by direction set, (N, entries, directions)
+    # Derivatives by name of the output and of the set of directions, (N, entries, directions)
     d: dict[str, dict[str, Floats]]
 
     def __len__(self) -> int:
@@ -62,22 +62,22 @@ class Variation:
         """Names of the speeds, in order."""
         return paced_speed_names(self.machine.system.model)
 
-    def value(self, name: str) -> Floats:
+    def observation(self, name: str) -> Floats:
         """Return one observation by name at each state, (N,)."""
         return self.values["seen"][:, self.names.index(name)]
 
-    def rows(self, names: Iterable[str], seed: str) -> Floats:
+    def observation_derivatives(self, names: Iterable[str], seed: str) -> Floats:
         """Return the derivatives of named observations along the directions of the set `seed` ("dx", ...).
 
         The result has the shape (N, names, directions).
         """
         return self.d["seen"][seed][:, [self.names.index(name) for name in names], :]
 
-    def pace(self, names: Iterable[str]) -> Floats:
+    def speed_rates(self, names: Iterable[str]) -> Floats:
         """Return the time derivatives of named speeds, (N, names)."""
         return self.values["paced"][:, [self.speeds.index(name) for name in names]]
 
-    def pace_rows(self, names: Iterable[str], seed: str) -> Floats:
+    def speed_rate_derivatives(self, names: Iterable[str], seed: str) -> Floats:
         """Return the derivatives of the time derivatives of named speeds, (N, names, directions)."""
         return self.d["paced"][seed][:, [self.speeds.index(name) for name in names], :]
 
@@ -126,7 +126,7 @@ def vary(
     program = machine.variation
     count = len(y)
     inputs = program.inputs
-    lanes_by_seed = _seed_lanes(machine, seeds)
+    lanes_by_seed = _lane_ranges(machine, seeds)
     x = np.zeros((inputs.size, count, lanes_by_seed.size))
     x[inputs.t] = np.broadcast_to(t, count)[:, None]
     x[inputs.span("q", "z")] = y.T[:, :, None]
@@ -149,7 +149,7 @@ def sort_lanes(
     machine: ClosedForm, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
 ) -> Variation:
     """Rearrange outputs of the program `variation` (entries, lanes) by state and direction."""
-    lanes_by_seed = _seed_lanes(machine, seeds)
+    lanes_by_seed = _lane_ranges(machine, seeds)
     speeds = machine.layout.count("u")
     lanes = {
         name: value.reshape(len(value), count, lanes_by_seed.size) for name, value in out.items()
@@ -166,7 +166,7 @@ def sort_lanes(
     return Variation(machine, mass, values, d)
 
 
-def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
+def _lane_ranges(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
     """Return the range of SIMD lanes of each direction set, one lane per direction."""
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
@@ -210,11 +210,11 @@ def chart(variation: Variation) -> Chart:
     spinning_joint_names = [j.name for k, j in enumerate(model.joints) if k in spinning]
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
-    # On a terrain, lean and pitch may be functions of heading and position. Then heading and position are
-    # preferred as coordinates.
+    # On a terrain, lean and pitch may be functions of heading and position. Therefore prefer
+    # heading and position as coordinates.
     on_terrain = "drift" in variation.values
     preferred = sorted(coordinates, key=lambda name: on_terrain and name not in ("yaw", "x", "y"))
-    rows = heading_rows(variation, preferred)
+    rows = heading_derivatives(variation, preferred)
     chosen = choose_independent_rows(conditions, rows, in_all_cases=True)[0]
     names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
     kept = [k for k, name in enumerate(coordinates) if name in names]
@@ -233,7 +233,7 @@ def chart(variation: Variation) -> Chart:
         preferred.insert(preferred.index("yaw_rate") + 1, "pitch_rate")
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
     chosen = choose_independent_rows(
-        no_conditions, variation.rows(preferred, "du"), in_all_cases=True
+        no_conditions, variation.observation_derivatives(preferred, "du"), in_all_cases=True
     )[0]
     names = {name for name, is_chosen in zip(preferred, chosen, strict=True) if is_chosen}
     return chart_of(
@@ -245,28 +245,28 @@ def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[
     """Return the chart whose coordinates and speeds have the given names."""
     conditions = variation.d["conditions"]["dx"]
     inverse = np.linalg.inv(
-        np.concatenate([conditions, heading_rows(variation, coordinates)], axis=1)
+        np.concatenate([conditions, heading_derivatives(variation, coordinates)], axis=1)
     )
     return Chart(
         tuple(coordinates),
         tuple(speeds),
         inverse[:, :, conditions.shape[1] :],
-        variation.rows(speeds, "dx"),
-        variation.rows(speeds, "du"),
+        variation.observation_derivatives(speeds, "dx"),
+        variation.observation_derivatives(speeds, "du"),
     )
 
 
-def heading_rows(variation: Variation, names: Sequence[str]) -> Floats:
+def heading_derivatives(variation: Variation, names: Sequence[str]) -> Floats:
     """Return the derivatives of named observations by displacements, (N, names, n).
 
     x and y are measured along and across the heading.
     """
-    complete = with_plane(names)
-    rows = to_heading(variation, complete, variation.rows(complete, "dx"))
+    complete = add_missing_axis(names)
+    rows = rotate_to_heading(variation, complete, variation.observation_derivatives(complete, "dx"))
     return rows[:, : len(names)]
 
 
-def with_plane(names: Sequence[str]) -> list[str]:
+def add_missing_axis(names: Sequence[str]) -> list[str]:
     """Return the names; if only one of x and y is among them, append the other.
 
     Both are needed because a rotation into heading axes mixes them.
@@ -275,14 +275,14 @@ def with_plane(names: Sequence[str]) -> list[str]:
     return [*names, *(sorted(missing) if len(missing) == 1 else ())]
 
 
-def to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:
+def rotate_to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:
     """Rotate the entries of x and y in an array (N, names, ...) into axes along and across the heading."""
     if "x" not in names or "y" not in names:
         return rows
     i = names.index("x")
     j = names.index("y")
-    c = np.cos(variation.value("yaw"))[:, None]
-    s = np.sin(variation.value("yaw"))[:, None]
+    c = np.cos(variation.observation("yaw"))[:, None]
+    s = np.sin(variation.observation("yaw"))[:, None]
     turned = np.array(rows)
     turned[:, i] = c * rows[:, i] + s * rows[:, j]
     turned[:, j] = c * rows[:, j] - s * rows[:, i]

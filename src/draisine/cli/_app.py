@@ -36,7 +36,8 @@ app = App(
 def _add_command(name: str) -> None:
     """Register a command with the application by its name."""
     command = find("command", name)
-    # Cyclopts keeps the line breaks of docstrings, but lines should fit the width of the terminal.
+    # Cyclopts keeps the line breaks of docstrings. Join the lines of a paragraph, so that they fit
+    # the width of the terminal.
     command.__doc__ = unwrap_paragraphs(inspect.getdoc(command) or "")
     app.command(command, name=name)
 
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         _relax_garbage_collection()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # Warnings about a robot file are printed only when a vehicle is created from it.
+    # Print warnings about a robot file only for the command that creates a vehicle from it.
     makes_vehicle = {"new", "vehicle"} <= set(words)
     with interrupt_on_sigterm(), robust_output() as output, print_warnings_as_notes(makes_vehicle):
         code = _run_command_line(words)
@@ -101,7 +102,7 @@ def _relax_garbage_collection() -> None:
     take a third of the time of a short run.
     """
     gc.set_threshold(500_000)
-    # Without freezing, Python scans all objects once more when it exits.
+    # Freeze all objects at exit: otherwise Python scans them once more.
     atexit.register(gc.freeze)
 
 
@@ -118,7 +119,7 @@ def _run_command_line(words: list[str]) -> int:
     try:
         if words[:1] == ["help"]:
             words = [*words[1:2], "--help"]
-        _add_external_commands(words)
+        _register_external_commands(words)
         check_separators(words)
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
@@ -134,7 +135,7 @@ def _run_command_line(words: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _add_external_commands(words: Sequence[str]) -> None:
+def _register_external_commands(words: Sequence[str]) -> None:
     """Register commands of other packages or of a Python file if the command line uses them.
 
     This step is skipped for shipped commands, because reading the entry points of all packages takes time.

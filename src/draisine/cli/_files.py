@@ -18,7 +18,7 @@ def check_figure(path: Path) -> None:
     check_target(path, FIGURE_SUFFIXES)
 
 
-def check_targets(out: Path | None, plot: Path | None) -> None:
+def check_output_paths(out: Path | None, plot: Path | None) -> None:
     """Raise `DataError` if the data file or the figure cannot be written to its path."""
     from draisine.results.store import check_target
 
@@ -38,7 +38,7 @@ def check_animation_target(path: Path) -> None:
 def sibling_path(path: Path, ending: str) -> Path:
     """Return the path of a file in the same folder with the same stem and another ending."""
     if not path.name:
-        raise DataError(f"{path} is a folder. Give a file name.")
+        raise DataError(f"{path} is a folder. State the name of a file.")
     return path.with_name(f"{path.stem}{ending}")
 
 
@@ -64,22 +64,22 @@ def write_result(
     if out is not None:
         from draisine.results.store import save
 
-        with report_file("data", out, quiet):
+        with report_written_file("data", out, quiet):
             save(data, out)
     if plot is not None:
         from draisine.view.plot import plot as draw
 
-        with report_file("figure", plot, quiet):
+        with report_written_file("figure", plot, quiet):
             draw(data, path=plot, **options)
 
 
 @contextmanager
-def report_file(what: str, path: Path, quiet: bool = False) -> Iterator[None]:
+def report_written_file(content: str, path: Path, quiet: bool = False) -> Iterator[None]:
     """Context manager that prints the path of a written file, and whether it replaced another file."""
     replaced = " (replaced)" if os.path.exists(path) else ""
     yield
     if not quiet:
-        print(f"{what}: {path}{replaced}")
+        print(f"{content}: {path}{replaced}")
 
 
 def open_file(path: Path) -> int:
@@ -100,7 +100,7 @@ def write_animation(
 
     what = {".html": "replay", ".glb": "scene"}.get(path.suffix, "film")
     try:
-        with report_file(what, path, quiet), progress_bar(f"drawing {path}") as progress:
+        with report_written_file(what, path, quiet), progress_bar(f"drawing {path}") as progress:
             animate(data, path, fps=fps, speed=speed, progress=progress)
     except KeyboardInterrupt:
-        raise SimulationError(f"Interrupted; {path} was not written.") from None
+        raise SimulationError(f"The animation was interrupted; {path} was not written.") from None

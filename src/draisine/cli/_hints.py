@@ -165,12 +165,12 @@ def check_separators(arguments: Sequence[str]) -> None:
         are_assignments = "=" in value and "=" in following and not following.startswith("-")
         if option in ("--initial", "--set", "--mode") and are_assignments:
             raise ParameterError(
-                f"Repeat {option} for each value: {option} {value} {option} {following}"
+                f"Repeat the option {option} for each value: {option} {value} {option} {following}"
             )
     after = list(arguments[arguments.index("--speed") + 1 :]) if "--speed" in arguments else []
     speeds = list(takewhile(lambda x: x.replace(".", "", 1).isdigit(), after))
     if len(speeds) > 1:
-        raise ParameterError(f"Separate several speeds by commas: --speed {','.join(speeds)}")
+        raise ParameterError(f"Separate the speeds by commas: --speed {','.join(speeds)}")
 
 
 def explain_error(error: CycloptsError, arguments: Sequence[str]) -> str:
@@ -213,8 +213,8 @@ def _suggest_option(error: UnknownOptionError, arguments: Sequence[str]) -> str:
     command = arguments[0]
     option = str(error.token.keyword or error.token.value).partition("=")[0]
     name = option.lstrip("-").replace("-", "_")
-    value = _option_value(option, arguments) or "VALUE"
-    # A plain number after --slope is most likely in degrees.
+    value = _find_option_value(option, arguments) or "VALUE"
+    # A plain number after --slope is most likely an angle in degrees.
     if name == "slope" and value.replace(".", "", 1).lstrip("+-").isdigit():
         value += "deg"
     right = (COMMON_OPTION_SYNONYMS | OPTION_SYNONYMS.get(command, {})).get(name, "")
@@ -246,19 +246,19 @@ def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
         loaded = load(arguments[1] if has_scenario else DEFAULT_SCENARIO)
         system = loaded.plan.system
         quantities = state_units(system.model)
-        for quantity in (name, SYNONYMS.get(name), _synonym(name)):
+        for quantity in (name, SYNONYMS.get(name), _find_synonym(name)):
             if quantity in quantities:
                 return f"--initial {quantity}=VALUE"
         if name in system.parameters:
             return f"--set {name}=VALUE"
         dimensions = getattr(type(getattr(loaded.scenario, "terrain", None)), "model_fields", {})
-        for dimension in (name, _synonym(name)):
+        for dimension in (name, _find_synonym(name)):
             if dimension in dimensions:
                 return f"--set terrain.{dimension}=VALUE"
     return ""
 
 
-def _synonym(name: str) -> str:
+def _find_synonym(name: str) -> str:
     """Return the draisine name of a quantity (or its rate) that other programs name differently."""
     quantity = name.removesuffix("_rate")
     return SUGGESTED_NAMES.get(quantity, quantity) + name.removeprefix(quantity)
@@ -272,14 +272,14 @@ def _suggest_series(arguments: Sequence[str]) -> str:
     >>> _suggest_series(["plot", "run.nc", "--x", "lean", "--y", "steer"])
     '--figure phase --series lean,steer'
     """
-    x = _option_value("--x", arguments)
-    y = _option_value("--y", arguments) or _option_value("--xy", arguments) or "lean"
+    x = _find_option_value("--x", arguments)
+    y = _find_option_value("--y", arguments) or _find_option_value("--xy", arguments) or "lean"
     if x in ("", "t", "time"):
         return f"--series {y}"
     return f"--figure phase --series {x},{y}"
 
 
-def _option_value(option: str, arguments: Sequence[str]) -> str:
+def _find_option_value(option: str, arguments: Sequence[str]) -> str:
     """Return the value of an option in a command line; "" if the option is missing.
 
     >>> _option_value("--time", ["run", "--time=3"]), _option_value("--time", ["run", "--time", "3"])

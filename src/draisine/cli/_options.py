@@ -73,9 +73,9 @@ class OutputOptions:
     no_title: Annotated[bool, Parameter(help="Draw the figure without a title.")] = False
     json: Json = False
 
-    def check(self) -> None:
+    def check_outputs(self) -> None:
         """Raise an error if an output file cannot be written, or if an option has no effect."""
-        from draisine.cli._files import check_targets
+        from draisine.cli._files import check_output_paths
         from draisine.errors import ParameterError
 
         if self.width is not None and self.plot is None:
@@ -84,9 +84,9 @@ class OutputOptions:
             )
         if self.no_title and self.plot is None:
             raise ParameterError("--no-title has no effect without a figure. Add --plot FILE.png.")
-        check_targets(self.out, self.plot)
+        check_output_paths(self.out, self.plot)
 
-    def write(self, data: Any, series: list[str] | None = None) -> None:
+    def write_outputs(self, data: Any, series: list[str] | None = None) -> None:
         """Write the requested data file and figure, and print their paths."""
         from draisine.cli._files import write_result
 
@@ -178,7 +178,7 @@ class RunOptions(StartOptions):
         ),
     ] = False
 
-    def changes(self, machine: MachineOptions) -> dict[str, Any]:
+    def collect_changes(self, machine: MachineOptions) -> dict[str, Any]:
         """Return the changed values of a scenario by key path."""
         values: dict[str, Any] = {}
         if machine.parameter_set is not None:
@@ -194,7 +194,7 @@ class RunOptions(StartOptions):
         values |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
         for name in ("until", "dt"):
             if (text := getattr(self, name)) is not None:
-                values[f"run.{name}"] = _seconds(f"--{name}", text)
+                values[f"run.{name}"] = _parse_seconds(f"--{name}", text)
         for name in ("integrator", "formulation"):
             if getattr(self, name) is not None:
                 values[f"run.{name}"] = getattr(self, name)
@@ -274,7 +274,8 @@ def parse_range(
         ends = parse_number(low, unit), parse_number(high, unit)
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}.") from None
-    # A number beyond a full turn is most likely in degrees; 0.01 allows for a rounded value of 2 pi.
+    # A number beyond a full turn is most likely in degrees. The margin 0.01 allows for a rounded
+    # value of 2 pi.
     without_unit = [x for x, text in zip(ends, (low, high), strict=True) if "deg" not in text]
     if unit == "rad" and any(abs(x) > 2 * math.pi + 0.01 for x in without_unit):
         degrees = ":".join(x if "deg" in x else f"{x}deg" for x in (low, high))
@@ -285,15 +286,17 @@ def parse_range(
     return *ends, number_of_values
 
 
-def _seconds(option: str, text: str) -> float:
+def _parse_seconds(option: str, time_text: str) -> float:
     """Parse a time with optional unit (5, 5s, 10ms); return it in s."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import parse_number
 
     try:
-        return parse_number(text, "s")
+        return parse_number(time_text, "s")
     except ValueError as error:
-        raise ParameterError(f"{option}: {error}, for example {OPTION_EXAMPLES[option]}.") from None
+        raise ParameterError(
+            f"{option}: {error}. Write it as in {OPTION_EXAMPLES[option]}."
+        ) from None
 
 
 def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float]:

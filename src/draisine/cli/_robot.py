@@ -89,7 +89,7 @@ IMPORT_MODULES = {
 """Module from which a vehicle file imports each name."""
 
 
-def robot_text(name: str, file: str, packages: str | None = None) -> str:
+def write_robot_source(name: str, file: str, packages: str | None = None) -> str:
     """Return the source code of a vehicle that reads a robot file.
 
     Warnings report guessed values, and problems that prevent a simulation before the user has completed the
@@ -114,16 +114,14 @@ def robot_text(name: str, file: str, packages: str | None = None) -> str:
     guesses = guess(robot)
     needs_tyres = _needs_tyres(robot, guesses)
     tables = {"BASE": f"BASE = {dumps(robot.base)}\n"} if urdf else {}
-    tables |= _tables(guesses, needs_tyres)
+    tables |= _write_tables(guesses, needs_tyres)
     _warn_of_guesses(guesses, tables, Path(file).stem, packages is not None)
     commented = [TABLE_COMMENTS[name] + table for name, table in tables.items()]
-    text = "\n".join([*commented, *_motor_comment(robot)])
+    text = "\n".join([*commented, *_describe_motors(robot)])
     read = "read_urdf" if urdf else "read_mjcf"
     has_springs = "SPRINGS" in tables
     joints = " | ".join(["springs"] * has_springs + ["HELD"] * ("HELD" in tables))
-    names = [
-        n for n in IMPORT_MODULES if n in ("Model", read) or f"{n}(" in _without_comments(text)
-    ]
+    names = [n for n in IMPORT_MODULES if n in ("Model", read) or f"{n}(" in _remove_comments(text)]
     return ROBOT_TEMPLATE.substitute(
         name=name,
         file=Path(file).name,
@@ -167,13 +165,13 @@ def expand_xacro(name: str, file: str, packages: str | None = None) -> str:
     try:
         text = xacro.process_file(file).toprettyxml(indent="  ")
     except Exception as error:  # xacro evaluates Python expressions, which raise anything
-        raise DataError(f"{file}: xacro cannot expand it: {error}.") from error
+        raise DataError(f"{file}: xacro cannot expand the macros of this file: {error}.") from error
     path = f"{name}.urdf"
     write_text(text, Path(path))
     return path
 
 
-def _motor_comment(robot: "Robot") -> list[str]:
+def _describe_motors(robot: "Robot") -> list[str]:
     """Return a comment about the effort limits of motors, if the robot file contains them."""
     limits = [
         f"{link.joint} {link.motor.torque:g} {'N' if link.kind == 'slide' else 'N m'}"
@@ -211,7 +209,7 @@ def _warn_of_guesses(
         warnings.warn(note, FileWarning, stacklevel=3)
 
 
-def _without_comments(text: str) -> str:
+def _remove_comments(text: str) -> str:
     """Return source code without comment lines."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
@@ -243,40 +241,40 @@ def _needs_tyres(robot: "Robot", guesses: "Guess") -> bool:
         return bool(discs)
 
 
-def _largest_radius(guesses: "Guess") -> float:
+def _find_largest_radius(guesses: "Guess") -> float:
     """Return the radius (m) of the largest guessed wheel."""
     return max((wheel.radius for wheel in guesses.wheels.values()), default=0.0)
 
 
-def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
+def _write_tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
     """Return the source code of the tables of a vehicle file (tyre, wheels, springs, held joints) by name."""
     tables = {}
     if with_tyres:
-        # The relaxation length of a tyre is of the order of the wheel radius.
-        relaxation = f"{_largest_radius(guesses):g}"
+        # The relaxation length of a tyre is about the radius of the wheel.
+        relaxation = f"{_find_largest_radius(guesses):g}"
         tables["TYRE"] = (
             f"TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation={relaxation})\n"
         )
     wheels = {
-        f"{dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
+        f"{dumps(name)}: {_write_wheel(wheel, with_tyres)}": wheel.reason
         for name, wheel in guesses.wheels.items()
     }
-    # Write a wheel of unknown radius as a comment with an initial guess of the radius.
+    # Write a wheel of unknown radius as a comment, with an initial guess of the radius.
     wheels |= {
-        f"# {dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
+        f"# {dumps(name)}: {_write_wheel(wheel, with_tyres)}": wheel.reason
         for name, wheel in guesses.unsure.items()
     }
-    tables["WHEELS"] = _table("WHEELS", wheels or {'# "left_wheel": 0.1': ""})
+    tables["WHEELS"] = _write_table("WHEELS", wheels or {'# "left_wheel": 0.1': ""})
     if guesses.springs:
         lines = {f"{dumps(n)}: {tuple(spring)}": "" for n, spring in guesses.springs.items()}
-        tables["SPRINGS"] = _table("SPRINGS", lines)
+        tables["SPRINGS"] = _write_table("SPRINGS", lines)
     if guesses.held:
         lines = {f'{dumps(name)}: {{"motion": uniform(0.0)}}': "" for name in guesses.held}
-        tables["HELD"] = _table("HELD", lines)
+        tables["HELD"] = _write_table("HELD", lines)
     return tables
 
 
-def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
+def _write_wheel(wheel: "RollingLink", with_tyres: bool) -> str:
     """Return the source code of one wheel."""
     surface = f"Ball({wheel.radius:g})" if wheel.shape == "ball" else f"{wheel.radius:g}"
     arguments = ["tyre=TYRE"] if with_tyres and wheel.shape == "disc" else []
@@ -284,7 +282,7 @@ def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
     return f"RobotWheel({', '.join([surface, *arguments])})" if arguments else surface
 
 
-def _table(name: str, entries: Mapping[str, str]) -> str:
+def _write_table(name: str, entries: Mapping[str, str]) -> str:
     """Return the source code of a table with one line per entry; each line has a comment."""
     lines = [f"    {line}," + (f"  # {why}" if why else "") for line, why in entries.items()]
     return "\n".join([f"{name} = {{", *lines, "}\n"])

@@ -45,7 +45,7 @@ class RobustOutput:
         try:
             return self.stream.write(text)
         except OSError as error:
-            self._drop(error)
+            self._discard_output(error)
             return len(text)
 
     def flush(self) -> None:
@@ -53,9 +53,9 @@ class RobustOutput:
         try:
             self.stream.flush()
         except OSError as error:
-            self._drop(error)
+            self._discard_output(error)
 
-    def _drop(self, error: OSError) -> None:
+    def _discard_output(self, error: OSError) -> None:
         """Redirect the stream and its buffered text to the null device."""
         if error.errno != errno.EPIPE:
             self.error = error
@@ -133,7 +133,8 @@ def unwrap_paragraphs(text: str) -> str:
             and bool(line.strip())
             and bool(lines[-1].strip())
             and indent == len(lines[-1]) - len(lines[-1].lstrip())
-            # Headings, their underlines and names of parameters (single words) stay on separate lines.
+            # Headings, their underlines and names of parameters (single words) stay on lines of
+            # their own.
             and not line.startswith("---")
             and not lines[-1].startswith("---")
             and (indent > 0 or " " in lines[-1])
@@ -145,14 +146,14 @@ def unwrap_paragraphs(text: str) -> str:
     return "\n".join(lines)
 
 
-def numeric_columns(*headings: str) -> list[Any]:
+def make_numeric_columns(*headings: str) -> list[Any]:
     """Return right-aligned table columns with the given headings."""
     from rich.table import Column
 
     return [Column(heading, justify="right") for heading in headings]
 
 
-def entry_table(entries: dict[str, str]) -> Any:
+def make_entry_table(entries: dict[str, str]) -> Any:
     """Return a two-column table of names and descriptions."""
     from rich.table import Table
 

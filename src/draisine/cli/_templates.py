@@ -6,7 +6,7 @@ from string import Template
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from draisine.cli._robot import expand_xacro, robot_text
+from draisine.cli._robot import expand_xacro, write_robot_source
 from draisine.errors import DraisineError, ParameterError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ name = "lqr"
 """Text of a control law table in a scenario file; commented out if the vehicle is stable without control."""
 
 
-def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
+def write_vehicle_source(name: str, template_name: str, packages: str | None = None) -> str:
     """Return the source code of a copied vehicle with a new name, or of a vehicle that reads a robot file.
 
     `packages` is the folder of the packages that a robot file names.
@@ -164,28 +164,28 @@ def vehicle_text(name: str, like: str, packages: str | None = None) -> str:
 
     from draisine.registry import find, is_robot
 
-    if like.lower().endswith(".xacro"):
-        like = expand_xacro(name, like, packages)
-    if is_robot(like):
-        return robot_text(name, like, packages)
-    vehicle = find("vehicle", like)
+    if template_name.lower().endswith(".xacro"):
+        template_name = expand_xacro(name, template_name, packages)
+    if is_robot(template_name):
+        return write_robot_source(name, template_name, packages)
+    vehicle = find("vehicle", template_name)
     source = inspect.getsource(sys.modules[vehicle.__module__])
     return re.sub(rf"\b{vehicle.__name__}\b", name, source)
 
 
-def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
-    """Return a scenario (or with `many` a sweep) of a vehicle with feasible initial values."""
+def write_scenario_source(name: str, vehicle: str, is_sweep: bool = False) -> str:
+    """Return a scenario (or with `is_sweep` a sweep) of a vehicle with feasible initial values."""
     from draisine.model.names import label_units
-    from draisine.scenario.first_run import first_start, needs_law
-    from draisine.scenario.library import shipped_start
+    from draisine.scenario.first_run import find_first_start, needs_law
+    from draisine.scenario.library import find_shipped_start
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
-    start = shipped_start(system) or first_start(system)
+    start = find_shipped_start(system) or find_first_start(system)
     first, value = next(iter(start.items()), ("yaw", 0.0))
     first_input = next(iter(system.model.inputs), "")
-    if many:
-        return _sweep_text(system, name, vehicle, start)
+    if is_sweep:
+        return _write_sweep_source(system, name, vehicle, start)
     return SCENARIO_TEMPLATE.substitute(
         name=name,
         title="A push" if "lean_rate" in start else "A first run",
@@ -200,17 +200,17 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     )
 
 
-def check_kind(kind: str, like: str, text: str) -> None:
+def check_template_kind(kind: str, template_name: str, text: str) -> None:
     """Raise `ParameterError` if a sweep is to be copied from a scenario of another kind."""
     copied = tomllib.loads(text).get("kind")
     if kind == "sweep" and copied != "sweep":
         raise ParameterError(
-            f"--from {like} is a scenario of the kind {copied!r}, not a sweep. Copy it with `draisine new "
-            "scenario`."
+            f"--from {template_name} is a scenario of the kind {copied!r}, not a sweep. "
+            "Copy it with `draisine new scenario`."
         )
 
 
-def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
+def replace_vehicle(name: str, vehicle: str, template_name: str) -> str:
     """Return a scenario with its vehicle replaced, without source, description and expected values.
 
     Initial values that the new vehicle does not have are commented out.
@@ -219,26 +219,28 @@ def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
     from draisine.scenario.validate.vehicle import build_system
 
     model = build_system(vehicle).model
-    tables = re.split(r"^(?=\[)", read_template(like), flags=re.MULTILINE)
+    tables = re.split(r"^(?=\[)", read_template(template_name), flags=re.MULTILINE)
     tables[0] = re.sub(r'^about = """.*?"""\n', "", tables[0], flags=re.MULTILINE | re.DOTALL)
     tables[0] = re.sub(r'^(title = ".*)"$', rf'\1, {vehicle}"', tables[0], flags=re.MULTILINE)
     dropped = re.compile(r"\[(source|vehicle|\[expected|expected)\b")
     tables = [table for table in tables if not dropped.match(table)]
     tables.insert(1, f'[vehicle]\nname = "{vehicle}"\n\n')
     text = "".join(
-        _adapt_initial(table, model, vehicle) if "[initial" in table else table for table in tables
+        _adapt_initial_values(table, model, vehicle) if "[initial" in table else table
+        for table in tables
     )
     try:
         validate_scenario(name, f"{name}.toml", tomllib.loads(text))
     except DraisineError as error:
         raise ParameterError(
-            f"{like} cannot be used with {vehicle}. `draisine new scenario {name} --vehicle {vehicle}` "
-            f"writes a scenario of this vehicle instead. {error}"
+            f"The scenario {template_name} cannot be used with the vehicle {vehicle}. `draisine "
+            f"new scenario {name} --vehicle {vehicle}` writes a scenario of this vehicle instead. "
+            f"{error}"
         ) from None
     return text
 
 
-def _adapt_initial(initial: str, model: "Model", vehicle: str) -> str:
+def _adapt_initial_values(initial: str, model: "Model", vehicle: str) -> str:
     """Return the initial values of a scenario, adapted to another vehicle.
 
     Unknown values are commented out, and an unknown wheel is replaced by the first wheel of the vehicle.
@@ -262,10 +264,11 @@ def _adapt_initial(initial: str, model: "Model", vehicle: str) -> str:
     )
 
 
-def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, float]) -> str:
+def _write_sweep_source(system: "System", name: str, vehicle: str, start: dict[str, float]) -> str:
     """Return a sweep over the last initial value and one positive parameter of a vehicle."""
     first, value = list(start.items())[-1]
-    # A changed wheelbase may contradict other dimensions. Gravity is the last choice.
+    # A changed wheelbase `w` may contradict other dimensions, so leave it out. Take gravity only if
+    # nothing else remains.
     candidates = [(n, x) for n, x in system.parameters.items() if x > 0.0 and n != "w"]
     chosen = sorted(candidates, key=lambda parameter: parameter[0] == "g")[:1]
     watched = next((n for n in ("lean", "pitch", "yaw") if n in system.outputs), first)

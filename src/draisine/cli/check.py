@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from draisine.cli._options import Json
 from draisine.cli._screen import (
     escape_markup,
-    numeric_columns,
+    make_numeric_columns,
     open_console,
     print_error,
     print_json,
@@ -42,7 +42,8 @@ def check(*scenarios: str, printed: bool = False, json: Json = False) -> int:
     findings: dict[str, list[Finding]] = {}
     failures: dict[str, str] = {}
     console = open_console()
-    # Print all comparisons of scenarios that the user names, but only disagreements for folders.
+    # Print all comparisons of scenarios that the user names. For folders of scenarios print
+    # disagreements only.
     is_named = len(chosen) == len(scenarios)
     interrupted = False
     for loaded in chosen:
@@ -62,7 +63,7 @@ def check(*scenarios: str, printed: bool = False, json: Json = False) -> int:
     wrong = sum(not f.agrees for fs in findings.values() for f in fs)
     if json:
         content = {name: [f.as_dict() for f in fs] for name, fs in findings.items()}
-        print_json(content | {name: [_failure(text)] for name, text in failures.items()})
+        print_json(content | {name: [_make_failure_entry(text)] for name, text in failures.items()})
     else:
         if not is_named:
             _print_disputed(console, findings)
@@ -82,10 +83,10 @@ def _check_printed(documents: tuple[str, ...], json: bool) -> int:
     from draisine.errors import expect_known
     from draisine.experiment.printed import VERDICT_ERRORS, judge_numbers, printed_documents
 
-    known = printed_documents()
+    titles = printed_documents()
     for document in documents:
-        expect_known("No document", document, list(known))
-    chosen = documents or tuple(known)
+        expect_known("No document", document, list(titles))
+    chosen = documents or tuple(titles)
     judgements: dict[str, list[Judgement]] = {}
     for document in chosen:
         with progress_bar(f"computing the numbers of {document}") as progress:
@@ -97,14 +98,14 @@ def _check_printed(documents: tuple[str, ...], json: bool) -> int:
     else:
         console = open_console()
         for document, rows in judgements.items():
-            _print_judgements(console, known[document], rows)
-        # The order of the verdicts is that of the docstring of `experiment.printed`.
-        kinds = ", ".join(f"{counts[v]} {v}" for v in sorted(counts, key=_verdict_order))
+            _print_judgements(console, titles[document], rows)
+        # Print the verdicts in the order of the docstring of `experiment.printed`.
+        kinds = ", ".join(f"{counts[v]} {v}" for v in sorted(counts, key=_rank_verdict))
         console.print(f"{counts.total()} printed numbers: {kinds}.")
     return 1 if any(counts[verdict] for verdict in VERDICT_ERRORS) else 0
 
 
-def _verdict_order(verdict: str) -> int:
+def _rank_verdict(verdict: str) -> int:
     """Return the rank of a verdict in the summary line."""
     from draisine.experiment import printed
 
@@ -121,7 +122,7 @@ def _print_judgements(console: "Console", title: str, judgements: "list[Judgemen
     table = Table(
         Column("place", min_width=13),
         Column("quantity", min_width=24),
-        *numeric_columns("printed", "computed"),
+        *make_numeric_columns("printed", "computed"),
         Column("unit", no_wrap=True),
         Column("verdict", min_width=12),
         title=escape_markup(title),
@@ -146,7 +147,7 @@ def _print_judgements(console: "Console", title: str, judgements: "list[Judgemen
             console.print(f"  {escape_markup(f'{j.place}, {j.quantity}: {j.reason}')}")
 
 
-def _failure(text: str) -> dict[str, Any]:
+def _make_failure_entry(text: str) -> dict[str, Any]:
     """Return the JSON entry of a scenario whose run failed."""
     return {"agrees": False, "error": text}
 
@@ -198,7 +199,7 @@ def _print_disputed(console: "Console", findings: "dict[str, list[Finding]]") ->
     disputed = [(name, f) for name, fs in findings.items() for f in fs if f.origin == "disputed"]
     if not disputed:
         return
-    # The list of `--printed` also has the numbers that no scenario expects.
+    # Mention `--printed`, because it also lists numbers that no scenario expects.
     console.print(
         "Disputed numbers (SI units), where the computed value is right; all of them: "
         "draisine check --printed"
@@ -220,7 +221,7 @@ def _print_findings(console: "Console", findings: "list[Finding]") -> None:
 
     for title, block in groupby(findings, key=lambda f: f.block):
         rows = list(block)
-        headings = numeric_columns("expected", "ours", "deviation", "allowed")
+        headings = make_numeric_columns("expected", "ours", "deviation", "allowed")
         table = Table(
             Column("quantity", no_wrap=True, min_width=34),
             *headings,

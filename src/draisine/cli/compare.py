@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from draisine.cli._files import sibling_path, unused_path
 from draisine.cli._options import NO_OUTPUT_OPTIONS, OutputOptions, Trust
-from draisine.cli._screen import escape_markup, numeric_columns, open_console, print_json
+from draisine.cli._screen import escape_markup, make_numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,7 @@ def compare(
 
     figure = output.plot or unused_path(sibling_path(first, f"-{second.stem}.png"))
     output = replace(output, plot=figure)
-    output.check()
+    output.check_outputs()
     runs = load(first, trust), load(second, trust)
     both = merge_runs(*runs, (first.stem, second.stem))
     found_differences = differences(both)
@@ -54,30 +54,34 @@ def compare(
         console.print(
             f"[bold]{escape_markup(str(second))}[/bold] against {escape_markup(str(first))}"
         )
-        console.print(_difference_table(found_differences))
-        for line in _remarks(*runs, both, found_differences):
+        console.print(_make_difference_table(found_differences))
+        for line in _describe_differences(*runs, both, found_differences):
             console.print(line)
-    output.write(both, series.split(",") if series else None)
+    output.write_outputs(both, series.split(",") if series else None)
 
 
-def _difference_table(differences: "list[Difference]") -> "Table":
+def _make_difference_table(differences: "list[Difference]") -> "Table":
     """Return a table of the time series that differ between two runs."""
     import numpy as np
     from rich.table import Table
 
     from draisine.model.quantity import readable
 
-    numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
+    numbers = make_numeric_columns("largest", "at (s)", "rms", "range in the first")
     table = Table("difference of", "unit", *numbers)
-    for one in differences:
-        sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
+    for difference in differences:
+        sizes, unit = readable(
+            np.array([difference.largest, difference.rms, difference.range]), difference.unit
+        )
         largest, rms, extent = (f"{x:.3g}" for x in sizes)
-        if one.largest:
-            table.add_row(escape_markup(one.name), unit, largest, f"{one.time:.4g}", rms, extent)
+        if difference.largest:
+            table.add_row(
+                escape_markup(difference.name), unit, largest, f"{difference.time:.4g}", rms, extent
+            )
     return table
 
 
-def _remarks(
+def _describe_differences(
     first: "Dataset", second: "Dataset", both: "Dataset", differences: "list[Difference]"
 ) -> list[str]:
     """Return text lines about shifted events, equal time series, and the compared time interval."""

@@ -51,14 +51,16 @@ def cycles(
     from draisine.registry import find
     from draisine.vehicles import meanings
 
-    output.check()
+    output.check_outputs()
     parameters = machine.parameters
     if phase is not None:
         if "phase" in parameters:
-            raise ParameterError("--phase is short for --set phase=... Give only one of them.")
+            raise ParameterError(
+                "--phase is short for --set phase=... Use only one of these options."
+            )
         parameters |= parse_assignments("--phase", [f"phase={phase}"])
     if over is not None and scan is None:
-        raise ParameterError(f"--over {over} needs --scan LOW:HIGH:COUNT.")
+        raise ParameterError(f"--over {over} needs a range: add --scan LOW:HIGH:COUNT.")
     over = over or "phase"
     if scan is not None and over in parameters:
         raise ParameterError(f"--scan varies {over}. Leave out its single value.")
@@ -66,17 +68,17 @@ def cycles(
         if scan is None:
             data = find_all_cycles(vehicle, parameters, machine.parameter_set, joint=joint)
         else:
-            values = _scan_values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
+            values = _parse_scan(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
             options: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}
             data = scan_cycles(vehicle, values, parameters, machine.parameter_set, **options)
     if output.json:
         print_json(summarise_cycles(data))
     else:
         print_motions(vehicle, data.attrs["title"], *tabulate_cycles(data), describe_cycles(data))
-    output.write(data)
+    output.write_outputs(data)
 
 
-def _scan_values(scan: str, unit: str) -> Any:
+def _parse_scan(scan: str, unit: str) -> Any:
     """Parse a range LOW:HIGH:COUNT of parameter values with a unit; return them in SI units."""
     import numpy as np
 

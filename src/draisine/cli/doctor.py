@@ -1,7 +1,7 @@
 """`draisine doctor`: versions, CPU, cache, and optional packages of this installation."""
 
 from draisine.cli._options import Json
-from draisine.cli._screen import entry_table, open_console, print_json
+from draisine.cli._screen import make_entry_table, open_console, print_json
 
 EXTRAS = {
     "ride": ("starlette", "uvicorn", "websockets"),
@@ -23,10 +23,14 @@ EXTRAS = {
 
 def doctor(*, json: Json = False) -> None:
     """Print versions, CPU, cache, compiler, browser, and missing optional packages."""
-    report = {"versions": _versions(), "machine": _machine(), "programs": _programs()}
+    report = {
+        "versions": _list_versions(),
+        "machine": _describe_machine(),
+        "programs": _describe_programs(),
+    }
     report["extras"] = {
         name: "installed" if not missing else f"missing; pip install 'draisine[{name}]' installs it"
-        for name, missing in ((n, _missing(modules)) for n, modules in EXTRAS.items())
+        for name, missing in ((n, _find_missing_modules(modules)) for n, modules in EXTRAS.items())
     }
     if json:
         print_json(report)
@@ -34,10 +38,10 @@ def doctor(*, json: Json = False) -> None:
     console = open_console()
     for heading, entries in report.items():
         console.print(f"[bold]{heading}[/bold]")
-        console.print(entry_table(entries))
+        console.print(make_entry_table(entries))
 
 
-def _versions() -> dict[str, str]:
+def _list_versions() -> dict[str, str]:
     """Return the versions of Python, draisine and its required packages."""
     import platform
     import re
@@ -49,7 +53,7 @@ def _versions() -> dict[str, str]:
     return versions | {name: version(name) for name in sorted(names, key=str.lower)}
 
 
-def _machine() -> dict[str, str]:
+def _describe_machine() -> dict[str, str]:
     """Return operating system, CPU for which code is compiled, and cache folder."""
     import os
     import platform
@@ -71,7 +75,7 @@ def _machine() -> dict[str, str]:
     }
 
 
-def _programs() -> dict[str, str]:
+def _describe_programs() -> dict[str, str]:
     """Return the external programs that some commands use, or the consequence if they are missing."""
     import shutil
     import webbrowser
@@ -88,7 +92,7 @@ def _programs() -> dict[str, str]:
     }
 
 
-def _missing(modules: tuple[str, ...]) -> list[str]:
+def _find_missing_modules(modules: tuple[str, ...]) -> list[str]:
     """Return the names of the modules that are not installed."""
     from importlib.util import find_spec
 

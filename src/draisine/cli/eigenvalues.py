@@ -77,7 +77,7 @@ def eigenvalues(
     from draisine.experiment.run import run as run_scenario
     from draisine.scenario.library import join_first, validate_scenario
 
-    output.check()
+    output.check_outputs()
     ground = {"slope": slope, "camber": camber}
     locus_values = {"lean": lean, **ground, "forward_acceleration": acceleration}
     if scenario is not None:
@@ -115,10 +115,10 @@ def eigenvalues(
         "law": laws,
     }
     if speed is not None:
-        content["speeds"] = _speeds(speed)
+        content["speeds"] = _parse_speeds(speed)
     result = run_scenario(validate_scenario("eigenvalues", "eigenvalues", content))
     print_result(result, output.json)
-    output.write(result.data)
+    output.write_outputs(result.data)
 
 
 def _print_locus(
@@ -156,7 +156,7 @@ def _print_scenario_locus(
     from draisine.cli._screen import progress_bar
     from draisine.experiment.tables.loci import compute_scenario_locus
 
-    changes = NO_RUN_OPTIONS.changes(machine)
+    changes = NO_RUN_OPTIONS.collect_changes(machine)
     over = None
     grid = None
     if form is not None or any(text is not None for text in texts.values()):
@@ -178,7 +178,7 @@ def _print_locus_data(vehicle: str, data: "Dataset", output: OutputOptions) -> N
         print_motions(
             vehicle, str(data.attrs["title"]), *tabulate_locus(data), describe_locus(data)
         )
-    output.write(data)
+    output.write_outputs(data)
 
 
 def _parse_locus(
@@ -269,10 +269,10 @@ def _print_critical_speeds(
     else:
         lines = [f"computed in {data.attrs['seconds']:.3g} s"]
         print_motions(vehicle, str(data.attrs["title"]), *tabulate_critical_speeds(data), lines)
-    output.write(data)
+    output.write_outputs(data)
 
 
-def _speeds(text: str) -> dict[str, Any]:
+def _parse_speeds(text: str) -> dict[str, Any]:
     """Parse the option --speed into the table `speeds` of a scenario."""
     if ":" not in text:
         return {"at": parse_numbers("--speed", text, "5, 3,5,7 or 0:10:101", "m/s")}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._files import report_file
+from draisine.cli._files import report_written_file
 from draisine.cli._options import NO_MACHINE_OPTIONS, NO_START_OPTIONS, MachineOptions, StartOptions
 from draisine.errors import ParameterError
 
@@ -80,17 +80,20 @@ class TextOptions:
         return [f"--{option}" for option, value in options.items() if value]
 
     @property
-    def pages_only(self) -> str:
+    def first_page_option(self) -> str:
         """The first option on the command line that applies to pages only, or ""."""
         return next(iter(self._page_options), "")
 
     def check_options(self, program: str) -> None:
         """Raise an error if options contradict each other or the program."""
         if self.as_ in ("casadi", "gymnasium"):
-            raise ParameterError(f"--as {self.as_}: use draisine.interop.{self.as_} in Python.")
-        if self.pages_only and program != "rate":
             raise ParameterError(
-                f"{self.pages_only} selects a page to read. Leave out --program {program}."
+                f"--as {self.as_} cannot be used on the command line: use draisine.interop.{self.as_} "
+                "in Python."
+            )
+        if self.first_page_option and program != "rate":
+            raise ParameterError(
+                f"{self.first_page_option} selects a page to read. Leave out --program {program}."
             )
         if (self.explain or self.linear) and len(self._page_options) > 1:
             first, second, *_ = self._page_options
@@ -98,18 +101,19 @@ class TextOptions:
                 f"{first} cannot be combined with {second}. Leave out one of them."
             )
 
-    def pages(self, language: str) -> tuple[str, ...]:
+    def page_languages(self, language: str) -> tuple[str, ...]:
         """Return the languages of typeset pages; raise an error if an option needs another language."""
-        from draisine.experiment.equations import page_languages
+        from draisine.experiment.equations import list_page_languages
 
-        languages = page_languages(bool(self.pages_only))
-        if self.pages_only and language not in languages:
+        languages = list_page_languages(bool(self.first_page_option))
+        if self.first_page_option and language not in languages:
             raise ParameterError(
-                f"{self.pages_only} needs --as {', '.join(languages)}; {language} has programs only."
+                f"{self.first_page_option} applies to pages only: use --as {', '.join(languages)}. The "
+                f"language {language} has programs only."
             )
         return languages
 
-    def page(self, out: Path | None) -> tuple[str, str]:
+    def choose_page_format(self, out: Path | None) -> tuple[str, str]:
         """Return the language of a page, and the file suffix that selects it if the language is "paper"."""
         suffix = "" if out is None else out.suffix
         if out is not None and suffix == ".pdf":
@@ -121,7 +125,7 @@ class TextOptions:
             return self.as_, suffix
         if self.explain:
             return "paper", suffix or ".md"
-        if self.pages_only and suffix:
+        if self.first_page_option and suffix:
             return "paper", suffix
         return SOURCE_LANGUAGES.get(suffix, "paper") if suffix else "c", suffix
 
@@ -185,11 +189,11 @@ def equations(
         )
         print("\n".join(f"simulator: {path}" for path in files))
         return
-    language, suffix = text.page(out)
-    if language in text.pages(language):
+    language, suffix = text.choose_page_format(out)
+    if language in text.page_languages(language):
         _check_page(language, program)
-        if text.pages_only:
-            _check_projected(f"{text.pages_only} has", formulation)
+        if text.first_page_option:
+            _check_projected(f"{text.first_page_option} has", formulation)
         content = (text.form, text.detail == "full", text.linear, text.explain)
         page = write_page(system, language, statuses, *content, suffix, formulation)
     else:
@@ -197,7 +201,7 @@ def equations(
     if out is None:
         print(page, end="" if page.endswith("\n") else "\n")
         return
-    with report_file("equations", out):
+    with report_written_file("equations", out):
         write_text(page, out)
 
 
@@ -244,5 +248,7 @@ def _check_program(program: str, begin: StartOptions, text: TextOptions) -> None
     for option, values in (("--law", begin.law), ("--initial", begin.initial)):
         if values and program != "simulate":
             raise ParameterError(f"{option} needs a complete simulator: --program simulate.")
-    if text.pages_only and program != "rate":
-        raise ParameterError(f"{text.pages_only} selects a page to read. Leave out --program.")
+    if text.first_page_option and program != "rate":
+        raise ParameterError(
+            f"{text.first_page_option} selects a page to read. Leave out --program."
+        )

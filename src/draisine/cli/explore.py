@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli._files import open_file, report_file, unused_path
+from draisine.cli._files import open_file, report_written_file, unused_path
 from draisine.cli._options import NO_MACHINE_OPTIONS, MachineOptions, Overwrite
 
 
@@ -36,7 +36,7 @@ def explore(
     target = out or unused_path(Path(f"{Path(vehicle).stem}-explore.html"), force)
     check_target(target, (".html",))
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    with report_file("page", target):
+    with report_written_file("page", target):
         origin = [
             machine.parameter_set and Path(machine.parameter_set).name,
             join_first(machine.set or []),

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._files import report_file, unused_path
+from draisine.cli._files import report_written_file, unused_path
 from draisine.cli._options import (
     NO_MACHINE_OPTIONS,
     NO_START_OPTIONS,
@@ -50,7 +50,9 @@ def export(
         _export_bag(Path(vehicle), out, "mcap" if as_ == "rosbag" else "sqlite3", force, trust)
         return
     if trust:
-        raise ParameterError("--trust has no effect on a vehicle; it belongs to stored results.")
+        raise ParameterError(
+            "--trust has no effect on a vehicle: it applies to stored results only. Leave it out."
+        )
     from draisine.experiment.simulator import load_terrain_run, parse_law, parse_start
     from draisine.interop.fmi import export_fmu
     from draisine.interop.simulink import export_sfunction
@@ -61,7 +63,7 @@ def export(
     if is_scenario(vehicle):
         _check_scenario(vehicle, as_, machine, begin)
         system, start, options = load_terrain_run(vehicle)
-        with report_file("FMI unit", target):
+        with report_written_file("FMI unit", target):
             export_fmu(system, start, target, version=f"{as_[-1]}.0", **options)
         return
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
@@ -71,7 +73,7 @@ def export(
         files = export_sfunction(system, start, target, **options)
         print("\n".join(f"S-function: {path}" for path in files))
         return
-    with report_file("FMI unit", target):
+    with report_written_file("FMI unit", target):
         export_fmu(system, start, target, version=f"{as_[-1]}.0", **options)
 
 
@@ -93,7 +95,7 @@ def _export_bag(
     target = out or unused_path(result.with_name(f"{result.stem}-bag"), force)
     data = load(result, trust)
     check_single(data)
-    with report_file("bag", target):
+    with report_written_file("bag", target):
         if force and (target / "metadata.yaml").is_file():
             rmtree(target)
         export_bag(data, target, storage)
@@ -103,7 +105,8 @@ def _check_bag_options(machine: MachineOptions, begin: StartOptions) -> None:
     """Raise an error if options of a vehicle are used for a stored run."""
     if machine.set or machine.parameter_set or begin.initial or begin.mode or begin.law:
         raise ParameterError(
-            "A stored run has its machine and its start; options that change them have no effect on a bag."
+            "A stored run determines its machine and its initial state. Leave out the options "
+            "that change them."
         )
 
 
@@ -118,5 +121,6 @@ def check_no_vehicle_options(name: str, machine: MachineOptions, begin: StartOpt
     """Raise an error if options of a vehicle are used for a scenario."""
     if machine.set or machine.parameter_set or begin.initial or begin.mode or begin.law:
         raise ParameterError(
-            f"{name} describes the machine and its start; change the scenario instead of giving options."
+            f"{name} describes the machine and its initial state. Change the scenario instead of "
+            "using options."
         )

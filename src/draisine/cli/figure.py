@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli._files import check_figure, open_file, report_file, unused_path
+from draisine.cli._files import check_figure, open_file, report_written_file, unused_path
 from draisine.cli._options import Json, Overwrite, Width
 from draisine.cli._screen import escape_markup, open_console, print_json
 
@@ -40,7 +40,7 @@ def figure(
         if json:
             print_json({name: vars(record) for name, record in records.items()})
         else:
-            _print_figures()
+            _print_figure_table()
         return 0
     if not names:
         raise ParameterError(
@@ -65,12 +65,12 @@ def figure(
     for target in targets.values():
         check_figure(target)
     for name, target in targets.items():
-        with report_file("figure", target):
+        with report_written_file("figure", target):
             draw_document_figure(name, target, width=width)
     return max(map(open_file, targets.values())) if show else 0
 
 
-def _print_figures() -> None:
+def _print_figure_table() -> None:
     """Print a table of the figures of all documents."""
     from rich.table import Column, Table
 

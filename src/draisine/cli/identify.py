@@ -18,7 +18,7 @@ from draisine.cli._options import (
 )
 from draisine.cli._screen import (
     escape_markup,
-    numeric_columns,
+    make_numeric_columns,
     open_console,
     print_json,
     progress_bar,
@@ -99,14 +99,14 @@ def identify(
         raise ParameterError(
             "identify needs recordings, for example draisine identify ride.csv --unknowns c."
         )
-    output.check()
+    output.check_outputs()
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    unknown_names = _names(unknowns)
+    unknown_names = _split_names(unknowns)
     columns: dict[str, Any] = {
-        "outputs": None if outputs is None else _names(outputs),
+        "outputs": None if outputs is None else _split_names(outputs),
         "inputs": parse_assignments("--input", input_),
-        "deviations": _numbers("--deviation", deviation, system),
-        "offsets": _names(offsets or ""),
+        "deviations": _convert_values("--deviation", deviation, system),
+        "offsets": _split_names(offsets or ""),
         "drop_missing": drop_missing,
     }
     values = parse_assignments("--initial", initial)
@@ -120,7 +120,7 @@ def identify(
         )
         for k, path in enumerate(recordings)
     ]
-    priors = _numbers("--prior", prior, system)
+    priors = _convert_values("--prior", prior, system)
     if unused := [n for n in priors if n in system.parameters and n not in unknown_names]:
         raise ParameterError(
             f"--prior {unused[0]}: {unused[0]} is not among the unknowns, so it has no effect. Add it to "
@@ -137,18 +137,18 @@ def identify(
             starts=starts,
         )
     if output.json:
-        print_json(_plain(identified))
+        print_json(_as_plain(identified))
     else:
-        _print(identified)
-    output.write(identified)
+        _print_report(identified)
+    output.write_outputs(identified)
 
 
-def _names(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     """Split names that are separated by commas; repeated names are removed."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def _units(system: "System") -> dict[str, str]:
+def _collect_units(system: "System") -> dict[str, str]:
     """Return the units of outputs, initial values and parameters of a compiled vehicle by name."""
     from draisine.model.names import observation_units, state_units
 
@@ -156,7 +156,7 @@ def _units(system: "System") -> dict[str, str]:
     return units | {name: unit for name, (unit, _) in system.meanings.items()}
 
 
-def _number(option: str, name: str, value: Any, units: Mapping[str, str]) -> float:
+def _convert_value(option: str, name: str, value: Any, units: Mapping[str, str]) -> float:
     """Convert the value of an option NAME=VALUE to SI units."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import parse_number
@@ -167,30 +167,33 @@ def _number(option: str, name: str, value: Any, units: Mapping[str, str]) -> flo
         raise ParameterError(f"{option} {name}={value}: {error}.") from None
 
 
-def _numbers(option: str, given: Values, system: "System") -> dict[str, float]:
+def _convert_values(option: str, texts: Values, system: "System") -> dict[str, float]:
     """Convert the values of a repeated option NAME=VALUE to SI units, by name."""
-    units = _units(system)
-    return {n: _number(option, n, x, units) for n, x in parse_assignments(option, given).items()}
+    units = _collect_units(system)
+    return {
+        n: _convert_value(option, n, x, units) for n, x in parse_assignments(option, texts).items()
+    }
 
 
 def _select_initial(
-    values: Mapping[str, Any], k: int, count: int, system: "System"
+    values: Mapping[str, Any], recording_index: int, recording_count: int, system: "System"
 ) -> dict[str, float]:
-    """Return the initial values of the k-th recording in SI units, by name."""
+    """Return the initial values of one recording in SI units, by name."""
     from draisine.errors import ParameterError
     from draisine.model.names import SYNONYMS
 
-    units = _units(system)
+    units = _collect_units(system)
     initial = {}
     for name, value in values.items():
         values_of_runs = value.split(",") if isinstance(value, str) else [value]
-        if len(values_of_runs) not in (1, count):
+        if len(values_of_runs) not in (1, recording_count):
             raise ParameterError(
-                f"--initial {name}={value}: give one value, or one for each of the {count} recordings."
+                f"--initial {name}={value}: give one value, "
+                f"or one for each of the {recording_count} recordings."
             )
         model_name = SYNONYMS.get(name, name)
-        own_value = values_of_runs[k if len(values_of_runs) > 1 else 0]
-        initial[model_name] = _number("--initial", model_name, own_value, units)
+        own_value = values_of_runs[recording_index if len(values_of_runs) > 1 else 0]
+        initial[model_name] = _convert_value("--initial", model_name, own_value, units)
     return initial
 
 
@@ -229,13 +232,13 @@ def _read_run(
         if name in system.parameters or name in initial:
             continue
         if name in data.data_vars:
-            start[name] = _first_sample(data, name)
+            start[name] = _first_valid_sample(data, name)
         elif name == "forward_speed" and name in system.outputs:
             raise ParameterError(
                 f"{path}: the column forward_speed is missing. Give the speed at the first sample: "
                 "--initial forward_speed=4.6."
             )
-        elif name != "forward_speed" and name in _units(system):
+        elif name != "forward_speed" and name in _collect_units(system):
             start[name] = 0.0
     try:
         run = Run.from_dataset(
@@ -248,12 +251,12 @@ def _read_run(
     return replace(run, inputs=[*run.inputs, *constants])
 
 
-def _first_sample(data: "Dataset", name: str) -> float:
+def _first_valid_sample(data: "Dataset", name: str) -> float:
     """Return the first value of a recorded column that is not NaN (an empty cell)."""
     return float(data[name].dropna("time").values[0])
 
 
-def _plain(identified: "Identified") -> dict[str, Any]:
+def _as_plain(identified: "Identified") -> dict[str, Any]:
     """Return the report of an identification as plain data for JSON."""
     from dataclasses import asdict
 
@@ -263,37 +266,37 @@ def _plain(identified: "Identified") -> dict[str, Any]:
         "unknowns": {
             name: {
                 "value": float(value),
-                "deviation": _finite(deviation),
-                "interval": [_finite(x) for x in identified.interval(name)],
-                "degrees_of_freedom": _finite(degrees),
+                "deviation": _finite_or_none(deviation),
+                "interval": [_finite_or_none(x) for x in identified.interval(name)],
+                "degrees_of_freedom": _finite_or_none(degrees),
                 "unit": identified.unit(name),
             }
             for name, value, deviation, degrees in rows
         },
-        "correlations": [[_finite(x) for x in row] for row in identified.correlations],
-        "channels": [_finite_entries(asdict(channel)) for channel in identified.channels],
-        "combinations": [_finite_entries(asdict(each)) for each in identified.combinations],
+        "correlations": [[_finite_or_none(x) for x in row] for row in identified.correlations],
+        "channels": [_replace_nonfinite(asdict(channel)) for channel in identified.channels],
+        "combinations": [_replace_nonfinite(asdict(each)) for each in identified.combinations],
         "not_identifiable": list(identified.not_identifiable),
         "searches": asdict(identified.searches),
     }
 
 
-def _finite(x: float) -> float | None:
+def _finite_or_none(number: float) -> float | None:
     """Return a finite number unchanged, and None otherwise, because JSON has no NaN."""
-    return float(x) if abs(x) < float("inf") else None
+    return float(number) if abs(number) < float("inf") else None
 
 
-def _finite_entries(table: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_nonfinite(table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table in which numbers that are not finite are None."""
-    return {key: _finite(x) if isinstance(x, float) else x for key, x in table.items()}
+    return {key: _finite_or_none(x) if isinstance(x, float) else x for key, x in table.items()}
 
 
-def _print(identified: "Identified") -> None:
+def _print_report(identified: "Identified") -> None:
     """Print tables of estimated unknowns and of measured channels, and remarks."""
     from rich.table import Table
 
     console = open_console()
-    table = Table("unknown", *numeric_columns("value", "deviation", "95 % from", "to"), "unit")
+    table = Table("unknown", *make_numeric_columns("value", "deviation", "95 % from", "to"), "unit")
     rows = zip(identified.names, identified.values, identified.deviations, strict=True)
     for name, value, deviation in rows:
         low, high = identified.interval(name)
@@ -301,7 +304,7 @@ def _print(identified: "Identified") -> None:
         table.add_row(escape_markup(name), *row, identified.unit(name))
     console.print(table)
     headings = ("samples", "effective", "RMS", "normalised", "explained (%)", "phi")
-    noise = Table("residual", *numeric_columns(*headings, "Durbin-Watson", "whitened"), "unit")
+    noise = Table("residual", *make_numeric_columns(*headings, "Durbin-Watson", "whitened"), "unit")
     for channel in identified.channels:
         noise.add_row(
             escape_markup(channel.output),

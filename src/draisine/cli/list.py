@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from draisine.cli._options import Json
-from draisine.cli._screen import entry_table, open_console, print_json
+from draisine.cli._screen import make_entry_table, open_console, print_json
 
 if TYPE_CHECKING:
     from ast import Module, expr
@@ -41,18 +41,20 @@ def list(*words: str, json: Json = False) -> None:
     if not words and not json:
         _print_overview()
         return
-    kinds = _kinds(words[0] if words else "all")
+    kinds = _find_kinds(words[0] if words else "all")
     searched = words[1:] if kinds else words
     stems = [word.lower().removesuffix("s") for word in searched]
     matches = {}
-    for kind in kinds or _kinds("all"):
-        entries = {n: x for n, x in _entries(kind).items() if _has_words(f"{n} {x}", stems)}
+    for kind in kinds or _find_kinds("all"):
+        entries = {
+            n: x for n, x in _list_entries(kind).items() if _contains_words(f"{n} {x}", stems)
+        }
         if kind == "vehicle" and stems:
-            entries |= _vehicles_by_parameters(stems)
+            entries |= _find_vehicles_by_parameter(stems)
         if entries:
             matches[f"{kind}s"] = entries
     if not matches:
-        listed_kinds = ", ".join(f"{kind}s" for kind in _kinds("all"))
+        listed_kinds = ", ".join(f"{kind}s" for kind in _find_kinds("all"))
         raise UnknownNameError(
             f"No name or description contains {' '.join(searched)!r}. Kinds: {listed_kinds}."
         )
@@ -62,10 +64,10 @@ def list(*words: str, json: Json = False) -> None:
     console = open_console()
     for heading, entries in matches.items():
         console.print(f"[bold]{heading}[/bold]")
-        console.print(entry_table(_merge_numbered(entries)))
+        console.print(make_entry_table(_merge_numbered_entries(entries)))
 
 
-def _kinds(word: str) -> tuple[str, ...]:
+def _find_kinds(word: str) -> tuple[str, ...]:
     """Return the kinds of objects that a word denotes: one kind, all kinds ("all"), or none.
 
     >>> _kinds("vehicles"), _kinds("plot"), _kinds("jump"), len(_kinds("all"))
@@ -83,13 +85,15 @@ def _kinds(word: str) -> tuple[str, ...]:
 def _print_overview() -> None:
     """Print the names of all kinds of objects on one screen, and the commands that print more."""
     console = open_console()
-    counts = {kind: _counts(kind) for kind in _kinds("all")}
+    counts = {kind: _count_by_name(kind) for kind in _find_kinds("all")}
     console.print(
-        entry_table({f"{kind}s": f"{sum(n.values())}: {_summary(n)}" for kind, n in counts.items()})
+        make_entry_table(
+            {f"{kind}s": f"{sum(n.values())}: {_join_counts(n)}" for kind, n in counts.items()}
+        )
     )
     console.print()
     console.print(
-        entry_table(
+        make_entry_table(
             {
                 "draisine list vehicles": "all of a kind with descriptions",
                 "draisine list jump": "everything with a word in its name or description",
@@ -99,7 +103,7 @@ def _print_overview() -> None:
     )
 
 
-def _summary(counts: dict[str, int]) -> str:
+def _join_counts(counts: dict[str, int]) -> str:
     """Join names by commas; a name that represents several objects is followed by their number.
 
     >>> _summary({"ball": 1, "walkers": 3})
@@ -108,7 +112,7 @@ def _summary(counts: dict[str, int]) -> str:
     return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items())
 
 
-def _counts(kind: str) -> dict[str, int]:
+def _count_by_name(kind: str) -> dict[str, int]:
     """Return the names of a kind with counts: scenarios by folder, parameter sets by vehicle."""
     from collections import Counter
 
@@ -122,11 +126,11 @@ def _counts(kind: str) -> dict[str, int]:
         case "set":
             return {owner: len(parameter_sets(owner)) for owner in set_owners()}
         case "terrain":
-            return dict.fromkeys(_terrains(), 1)
+            return dict.fromkeys(_list_terrains(), 1)
     return dict.fromkeys(names(kind), 1)
 
 
-def _entries(kind: str) -> Entries:
+def _list_entries(kind: str) -> Entries:
     """Return all objects of a kind: name -> description."""
     from draisine.registry import names
     from draisine.scenario.library import scenario_titles
@@ -138,16 +142,19 @@ def _entries(kind: str) -> Entries:
         case "set":
             return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
         case "terrain":
-            return _terrains()
-    return {name: f"{_description(kind, name)}{_options(kind, name)}" for name in names(kind)}
+            return _list_terrains()
+    return {
+        name: f"{_read_plug_description(kind, name)}{_list_options(kind, name)}"
+        for name in names(kind)
+    }
 
 
-def _has_words(text: str, stems: "Sequence[str]") -> bool:
+def _contains_words(text: str, stems: "Sequence[str]") -> bool:
     """Return whether a text contains all search words (word stems)."""
     return all(stem in text.lower() for stem in stems)
 
 
-def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
+def _find_vehicles_by_parameter(stems: "Sequence[str]") -> Entries:
     """Return vehicles with a parameter whose description contains all words, without importing them."""
     import ast
 
@@ -155,21 +162,24 @@ def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
 
     entries = {}
     for name, module in shipped_plugins("vehicle").items():
-        tree = _parse(module)
+        tree = _parse_module(module)
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
         parameters = [
             f"{argument.arg}, {meaning}"
             for function in functions
             if function.name == name
             for argument in function.args.kwonlyargs
-            if (meaning := _meaning(argument.annotation)) and _has_words(meaning, stems)
+            if (meaning := _read_description(argument.annotation))
+            and _contains_words(meaning, stems)
         ]
         if parameters:
-            entries[name] = f"{_description('vehicle', name)} Parameters: {'; '.join(parameters)}"
+            entries[name] = (
+                f"{_read_plug_description('vehicle', name)} Parameters: {'; '.join(parameters)}"
+            )
     return entries
 
 
-def _meaning(annotation: "expr | None") -> str:
+def _read_description(annotation: "expr | None") -> str:
     """Return the description in a type annotation Annotated[float, unit, description], or ""."""
     import ast
 
@@ -179,12 +189,12 @@ def _meaning(annotation: "expr | None") -> str:
     return ""
 
 
-def _terrains() -> Entries:
+def _list_terrains() -> Entries:
     """Return the ground shapes with descriptions and dimensions, without importing the terrain tables."""
     import ast
 
     entries = {}
-    for node in _parse("draisine.scenario.terrain").body:
+    for node in _parse_module("draisine.scenario.terrain").body:
         if not isinstance(node, ast.ClassDef):
             continue
         fields = {
@@ -199,7 +209,7 @@ def _terrains() -> Entries:
     return entries
 
 
-def _merge_numbered(entries: Entries) -> Entries:
+def _merge_numbered_entries(entries: Entries) -> Entries:
     """Merge entries whose names differ only by a final number.
 
     >>> _merge_numbered({"a/disc-1": "A disc", "a/disc-2": "A disc", "a/ball": "A ball"})
@@ -215,7 +225,7 @@ def _merge_numbered(entries: Entries) -> Entries:
     return merged
 
 
-def _options(kind: str, name: str) -> str:
+def _list_options(kind: str, name: str) -> str:
     """Return the options of a control law or force element with their default values as text."""
     from dataclasses import MISSING, fields, is_dataclass
 
@@ -239,7 +249,7 @@ def _options(kind: str, name: str) -> str:
     return f" Options: {', '.join(texts)}"
 
 
-def _description(kind: str, name: str) -> str:
+def _read_plug_description(kind: str, name: str) -> str:
     """Return the description of a plug-in from its module docstring."""
     from draisine.registry import description, external_plugins, shipped_plugins
 
@@ -247,7 +257,7 @@ def _description(kind: str, name: str) -> str:
     return description(module.partition(":")[0])
 
 
-def _parse(module: str) -> "Module":
+def _parse_module(module: str) -> "Module":
     """Return the syntax tree of a module without importing it; an empty tree if it has no source file."""
     import ast
     from importlib.util import find_spec

@@ -39,7 +39,7 @@ def new(
         only be in its mesh.
     """
     from draisine.cli import _templates as templates
-    from draisine.cli._files import report_file
+    from draisine.cli._files import report_written_file
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
     from draisine.scenario.library import read_template
@@ -55,11 +55,11 @@ def new(
         raise DataError(f"{path} exists already. Use another name, or replace it with --force.")
     if kind == "vehicle" and vehicle is not None:
         raise ParameterError(
-            f"--vehicle belongs to a scenario. To copy a vehicle, use --from {vehicle}."
+            f"--vehicle applies to scenarios only. To copy a vehicle, use --from {vehicle}."
         )
     if kind == "vehicle":
         text = (
-            templates.vehicle_text(name, like, packages)
+            templates.write_vehicle_source(name, like, packages)
             if like
             else templates.VEHICLE_TEMPLATE.replace("NAME", name)
         )
@@ -67,11 +67,11 @@ def new(
         text = (
             read_template(like)
             if vehicle is None
-            else templates.text_with_vehicle(name, vehicle, like)
+            else templates.replace_vehicle(name, vehicle, like)
         )
-        templates.check_kind(kind, like, text)
+        templates.check_template_kind(kind, like, text)
     else:
-        text = templates.scenario_text(name, vehicle or "whipple", kind == "sweep")
-    with report_file(kind, path):
+        text = templates.write_scenario_source(name, vehicle or "whipple", kind == "sweep")
+    with report_written_file(kind, path):
         write_text(text, path)
     print(f"try: draisine {'show' if kind == 'vehicle' else 'run'} {path}")

@@ -3,7 +3,13 @@
 import re
 from pathlib import Path
 
-from draisine.cli._files import check_figure, open_file, report_file, sibling_path, unused_path
+from draisine.cli._files import (
+    check_figure,
+    open_file,
+    report_written_file,
+    sibling_path,
+    unused_path,
+)
 from draisine.cli._options import Overwrite, Trust, Width
 
 
@@ -60,7 +66,9 @@ def plot(
     if no_title and title is not None:
         raise ParameterError("--title and --no-title cannot be combined. Leave out one of them.")
     heading = False if no_title else (title or True)
-    targets = {name: out or unused_path(_default_path(result, name), force) for name in names}
+    targets = {
+        name: out or unused_path(_choose_default_path(result, name), force) for name in names
+    }
     for target in targets.values():
         check_figure(target)
     data = load(result, trust)
@@ -69,12 +77,12 @@ def plot(
     ):  # draw all figures once before writing: if one fails, none is written
         draw(data, name, series=quantities, every=every, width=width, title=heading)
     for name, target in targets.items():
-        with report_file("figure", target):
+        with report_written_file("figure", target):
             draw(data, name, target, series=quantities, every=every, width=width, title=heading)
     return max(map(open_file, targets.values())) if show else 0
 
 
-def _default_path(result: Path, figure: str | None) -> Path:
+def _choose_default_path(result: Path, figure: str | None) -> Path:
     """Return the default output path of a figure of a stored result."""
     label = f"-{Path(figure).stem}" if figure else ""
     return sibling_path(result, f"{label}.png")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli._files import report_file
+from draisine.cli._files import report_written_file
 from draisine.cli._screen import print_error, progress_bar
 
 DEFAULT_PRESET = "steer-torque"
@@ -53,9 +53,11 @@ def ride(
     if export is not None:
         from draisine.ride.export import ride_page
 
-        _check_exported({"--port": port, "--no-browser": no_browser or None, "--record": record})
+        _check_exported_page(
+            {"--port": port, "--no-browser": no_browser or None, "--record": record}
+        )
         check_target(export, (".html",))
-        with report_file("page", export), progress_bar(f"writing {export}") as progress:
+        with report_written_file("page", export), progress_bar(f"writing {export}") as progress:
             write_text(ride_page(progress, what or preset or DEFAULT_PRESET), export)
         return 0
     if record is not None:
@@ -84,7 +86,7 @@ def _check_own_rate(rate: str, options: dict[str | None, object]) -> None:
             )
 
 
-def _check_exported(options: dict[str, object]) -> None:
+def _check_exported_page(options: dict[str, object]) -> None:
     """Raise an error if options of the server are used with an exported page."""
     from draisine.errors import ParameterError
 

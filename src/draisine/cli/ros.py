@@ -54,7 +54,7 @@ def ros(
     """
     from draisine.interop.ros.node import import_rclpy, run_node
 
-    # Report a missing ROS before the machine is compiled.
+    # Report a missing ROS before the machine is compiled, because this takes seconds.
     import_rclpy()
     options = {"rate": rate, "speed": speed, "base_frame": base_frame, "links": links}
     stepper = _make_stepper(vehicle, machine, begin)
@@ -74,7 +74,7 @@ def _make_stepper(vehicle: str, machine: MachineOptions, begin: StartOptions) ->
         plan = load_run(vehicle)
         return Stepper(
             add_imu(plan.system),
-            plan.state(),
+            plan.copy_state(),
             terrain=plan.terrain,
             law=plan.law,
             contact=plan.contact,

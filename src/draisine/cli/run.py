@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from draisine.scenario.library import Loaded
 
 
-def load_ride(where: str, trust: bool) -> "Dataset | None":
+def load_ride(source: str, trust: bool) -> "Dataset | None":
     """Return the dataset of a ride if a file contains one, otherwise None."""
     from draisine.results.store import load
 
-    path = Path(where)
+    path = Path(source)
     if path.suffix not in (".nc", ".zarr") or not os.path.exists(path):
         return None
     data = load(path, trust)
@@ -72,7 +72,7 @@ def _check_no_options(scenario: str, *options: object) -> None:
         )
 
 
-def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
+def _choose_first_output(output: OutputOptions, force: bool) -> OutputOptions:
     """Return the default output of `draisine run` without arguments: data, and a figure of the same name.
 
     An existing figure is replaced together with its data.
@@ -117,36 +117,36 @@ def run(
 
     if scenario is None:
         scenario = DEFAULT_SCENARIO
-        output = _first_output(output, force)
+        output = _choose_first_output(output, force)
     if (ride := load_ride(scenario, trust)) is not None:
         _check_no_options(scenario, machine, change, output, animate, full, linear, show)
         return repeat_stored_ride(ride)
-    output.check()
+    output.check_outputs()
     _check_parameters(scenario, machine, trust)
-    loaded = _resolve_start(load(scenario, change.changes(machine), trust), change)
+    loaded = _resolve_start(load(scenario, change.collect_changes(machine), trust), change)
     if linear:
-        output = _with_linear_figure(loaded, output, force)
+        output = _add_linear_figure(loaded, output, force)
     if show:
-        animate, output = _with_visible_output(loaded, animate, output, force)
+        animate, output = _add_visible_output(loaded, animate, output, force)
     _check_motion_options(loaded, animate, full)
-    result, failure = _run(loaded, change)
+    result, failure = _run_scenario(loaded, change)
     try:
         print_result(result, output.json, full)
     finally:  # write result files even if printing the table is interrupted
-        _write(result, output, linear, animate is None)
+        _write_outputs(result, output, linear, animate is None)
     if animate is not None and (failure is None or result.data.sizes.get("time", 0) > 1):
         write_animation(result.data, animate, quiet=output.json)
     if failure is not None:
         return print_error(failure, 1)
     visible = (animate or output.plot) if show else None
-    return (0 if visible is None else open_file(visible)) or _check_validity(result)
+    return (0 if visible is None else open_file(visible)) or _exit_code_of_validity(result)
 
 
 NO_OPTIONS = (NO_MACHINE_OPTIONS, NO_RUN_OPTIONS, NO_OUTPUT_OPTIONS)
 """Default option groups of the command, to detect whether any option is used."""
 
 
-def _check_validity(result: "Result") -> int:
+def _exit_code_of_validity(result: "Result") -> int:
     """Return exit code 1 if the run is not physically valid and its scenario does not expect the fault."""
     from draisine.simulation.validity import EXPECTABLE
 
@@ -162,7 +162,7 @@ def _check_validity(result: "Result") -> int:
     )
 
 
-def _with_linear_figure(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
+def _add_linear_figure(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
     """Return output options with a figure that compares the run with the linearised equations."""
     from draisine.errors import ParameterError
 
@@ -175,21 +175,23 @@ def _with_linear_figure(loaded: "Loaded", output: OutputOptions, force: bool) ->
     return replace(output, plot=output.plot or unused_path(Path(f"{stem}-linear.png"), force))
 
 
-def _write(result: "Result", output: OutputOptions, linear: bool, no_animation: bool) -> None:
+def _write_outputs(
+    result: "Result", output: OutputOptions, linear: bool, no_animation: bool
+) -> None:
     """Write data file and figure; print a hint if no output is requested."""
     if output == NO_OUTPUT_OPTIONS and no_animation:
         stem = result.loaded.name.rpartition("/")[2]
         print(f"no files written: --out {stem}.nc writes the data, --plot {stem}.png a figure")
         _mention_motions(result.loaded)
     if not linear:
-        output.write(result.data)
+        output.write_outputs(result.data)
         return
     from draisine.experiment.kinds.linear import simulate_linear
     from draisine.results.comparison import compare
 
-    replace(output, plot=None, width=None).write(result.data)
+    replace(output, plot=None, width=None).write_outputs(result.data)
     both = compare(result.data, simulate_linear(result.loaded.plan, result.data))
-    replace(output, out=None).write(both)
+    replace(output, out=None).write_outputs(both)
 
 
 def _mention_motions(loaded: "Loaded") -> None:
@@ -202,7 +204,7 @@ def _mention_motions(loaded: "Loaded") -> None:
         print(f"this scenario is a single state; {hint}{mention_motions(name)}")
 
 
-def _with_visible_output(
+def _add_visible_output(
     loaded: "Loaded", animate: Path | None, output: OutputOptions, force: bool
 ) -> tuple[Path | None, OutputOptions]:
     """Return animation path and output options with at least one file to open.
@@ -245,7 +247,7 @@ def _check_parameters(scenario: str, machine: MachineOptions, trust: bool) -> No
         ground = getattr(loaded.scenario, "terrain", None)
         vehicle_parameters = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
         if ground is not None and name in type(ground).model_fields and name in vehicle_parameters:
-            # A slope of more than pi/2 rad is most likely in degrees.
+            # A slope of more than pi/2 rad is most likely an angle in degrees.
             is_degrees = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
             ground_value = f"{value:g}deg" if is_degrees else value
             raise ParameterError(
@@ -288,7 +290,7 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
     if not change.values or not start:
         return loaded
     try:
-        loaded.plan.state()
+        loaded.plan.copy_state()
         return loaded
     except ConfigurationError:
         candidates = []
@@ -298,7 +300,7 @@ def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
                 loaded.name, loaded.file, {**loaded.content, "initial": initial}
             )
             with suppress(ConfigurationError):
-                other.plan.state()
+                other.plan.copy_state()
                 candidates.append((name, other))
     if len(candidates) != 1:
         return loaded
@@ -325,7 +327,7 @@ def _explain_start(loaded: "Loaded", change: RunOptions, message: str) -> str:
     )
 
 
-def _run(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
+def _run_scenario(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
     """Return the result of a scenario, and the reason if the run stopped early."""
     from draisine.errors import (
         ConfigurationError,

@@ -50,7 +50,7 @@ def show(
         )
 
     if frames and plot is None:
-        raise ParameterError("--frames needs a drawing: add --plot FILE.png.")
+        raise ParameterError("--frames needs a drawing. Add --plot FILE.png.")
     if plot is not None:
         check_figure(plot)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
@@ -73,17 +73,17 @@ def _print_system(system: "System") -> None:
     model = system.model
     console = open_console()
     console.print(sketch(model), markup=False)
-    console.print(_body_tree(model))
+    console.print(_make_body_tree(model))
     sections = (
-        _degrees_of_freedom(system),
-        _connection(system),
-        _forces(model),
-        _redundant_rows(system),
+        _describe_degrees_of_freedom(system),
+        _describe_connection(system),
+        _describe_forces(model),
+        _describe_redundant_rows(system),
     )
     for section in sections:
         for line in section:
             console.print(line)
-    console.print(f"not modelled: {', '.join(_omissions(model))}")
+    console.print(f"not modelled: {', '.join(_list_omissions(model))}")
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
     for name, variable in output_variables(model).items():
@@ -94,18 +94,18 @@ def _print_system(system: "System") -> None:
         for name, variable in sensor_variables(model).items():
             sensors.add_row(name, variable.unit, variable.meaning)
         console.print(sensors)
-    for line in _reference(model):
+    for line in _describe_reference(model):
         console.print(line)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
     for name, value in (system.parameters | system.structure).items():
         unit, meaning = system.meanings.get(name, ("", ""))
-        meaning = ", ".join(text for text in (meaning, _record_type(system, name)) if text)
-        text = f"{value:.10g}" if isinstance(value, float) else _structure_text(value)
+        meaning = ", ".join(text for text in (meaning, _find_record_type(system, name)) if text)
+        text = f"{value:.10g}" if isinstance(value, float) else _format_structure(value)
         table.add_row(name, text, unit, meaning)
     console.print(table)
 
 
-def _structure_text(value: object) -> str:
+def _format_structure(value: object) -> str:
     """Format a structural argument of a vehicle as text; a record is shown by its class."""
     from dataclasses import is_dataclass
 
@@ -114,7 +114,7 @@ def _structure_text(value: object) -> str:
     return type(value).__name__ if is_dataclass(value) else str(value)
 
 
-def _record_type(system: "System", name: str) -> str:
+def _find_record_type(system: "System", name: str) -> str:
     """Return the record type of a vehicle argument that is not a number as text."""
     from typing import get_args, get_type_hints
 
@@ -128,7 +128,7 @@ def _record_type(system: "System", name: str) -> str:
     return f"given as {' or '.join(records)}" if records else ""
 
 
-def _omissions(model: "Model") -> list[str]:
+def _list_omissions(model: "Model") -> list[str]:
     """Return the names of effects that a model neglects.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
@@ -151,7 +151,7 @@ def _omissions(model: "Model") -> list[str]:
     return [effect for effect, is_modelled in present.items() if not is_modelled]
 
 
-def _body_tree(model: "Model") -> "Tree":
+def _make_body_tree(model: "Model") -> "Tree":
     """Return the tree of bodies and joints of a model for printing."""
     from rich.tree import Tree
 
@@ -168,7 +168,7 @@ def _body_tree(model: "Model") -> "Tree":
     return places[base]
 
 
-def _degrees_of_freedom(system: "System") -> "Iterator[str]":
+def _describe_degrees_of_freedom(system: "System") -> "Iterator[str]":
     """Yield text lines with the number of degrees of freedom, and the contacts."""
     from draisine.model import Wheel
 
@@ -179,7 +179,7 @@ def _degrees_of_freedom(system: "System") -> "Iterator[str]":
         kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
         text = f"contact {contact.name}: {kind} on {contact.body}"
         text += f", {shape}" if contact.surface.sections else ""
-        text += f", {_motion(contact)}" if isinstance(contact, Wheel) else ""
+        text += f", {_describe_contact_motion(contact)}" if isinstance(contact, Wheel) else ""
         flats = ", ".join(flat.body for flat in getattr(contact, "flats", ()))
         yield text + (f", may touch {flats}" if flats else "")
         if contact.surface.sections and contact.body == system.model.bodies[0].name:
@@ -189,7 +189,7 @@ def _degrees_of_freedom(system: "System") -> "Iterator[str]":
             )
 
 
-def _motion(wheel: "Wheel") -> str:
+def _describe_contact_motion(wheel: "Wheel") -> str:
     """Describe the default contact status of a wheel as text (rolling, sliding, tyre)."""
     if wheel.slides:
         return "slides"
@@ -197,7 +197,7 @@ def _motion(wheel: "Wheel") -> str:
     return f"rolls {'without slip' if tyre is None else f'on a tyre, {type(tyre).__name__}'}"
 
 
-def _reference(model: "Model") -> "Iterator[str]":
+def _describe_reference(model: "Model") -> "Iterator[str]":
     """Yield a text line about the reference point of the base's position and velocity."""
     speeds = [name for name in model.speeds[: len(model.twist)] if name.startswith("V")]
     if speeds:
@@ -205,7 +205,7 @@ def _reference(model: "Model") -> "Iterator[str]":
         yield f"x, y, z and {', '.join(speeds)} refer to {point}; the heading is horizontal"
 
 
-def _connection(system: "System") -> "Iterator[str]":
+def _describe_connection(system: "System") -> "Iterator[str]":
     """Yield a text line that states whether joint rates alone determine the motion of the base."""
     from draisine.analysis.connection.case import connection_case
 
@@ -214,7 +214,7 @@ def _connection(system: "System") -> "Iterator[str]":
         yield f"connection: {case.kind}; {case.why}"
 
 
-def _forces(model: "Model") -> "Iterator[str]":
+def _describe_forces(model: "Model") -> "Iterator[str]":
     """Yield text lines with the force elements and the couplings of a model."""
     for element in model.elements:
         states = f"{element.states} states" if element.states != 1 else "1 state"
@@ -223,7 +223,7 @@ def _forces(model: "Model") -> "Iterator[str]":
         yield f"coupling {coupling.name}: {', '.join(coupling.ends)}"
 
 
-def _redundant_rows(system: "System") -> "Iterator[str]":
+def _describe_redundant_rows(system: "System") -> "Iterator[str]":
     """Yield text lines about constraint rows that are redundant, always or in the zero configuration."""
     rows = system.survey()
     for row in rows.redundant:

@@ -76,7 +76,7 @@ def steady(
         trace_turns,
     )
 
-    output.check()
+    output.check_outputs()
     values: dict[str, Any] = _parse_values(speed=speed, radius=radius, lean=lean, steer=steer)
     if values and family != "forward":
         raise ParameterError(
@@ -109,9 +109,9 @@ def steady(
             ride = simulate_turn(*system, **values) if output.plot is not None else None
     _print_circles(vehicle, data, output.json)
     if ride is not None:
-        replace(output, out=None).write(ride)
+        replace(output, out=None).write_outputs(ride)
         output = replace(output, plot=None)
-    output.write(data)
+    output.write_outputs(data)
 
 
 def _print_scenario(scenario: str, machine: MachineOptions, output: OutputOptions) -> None:
@@ -119,7 +119,7 @@ def _print_scenario(scenario: str, machine: MachineOptions, output: OutputOption
     from draisine.cli._options import NO_RUN_OPTIONS
     from draisine.experiment.tables.inclined import simulate_scenario_motion, solve_scenario_motion
 
-    changes = NO_RUN_OPTIONS.changes(machine)
+    changes = NO_RUN_OPTIONS.collect_changes(machine)
     ride = None
     with progress_bar(f"steady motion of {scenario}"):
         data = solve_scenario_motion(scenario, changes)
@@ -157,19 +157,21 @@ def _print_straight(
 
 
 def _print_motion(
-    vehicle: str, data: "Dataset", ride: "Dataset | None", output: OutputOptions
+    vehicle: str, data: "Dataset", run_data: "Dataset | None", output: OutputOptions
 ) -> None:
-    """Print one steady motion as a table or as JSON, and write its files; `ride` is its run for a figure."""
+    """Print one steady motion as a table or as JSON, and write its files; `run_data` is its run for a
+    figure.
+    """
     from draisine.experiment.tables.inclined import describe_motion, tabulate_motion
 
     if output.json:
         print_json({str(name): x.values.tolist() for name, x in data.variables.items()})
     else:
         print_motions(vehicle, data.attrs["title"], *tabulate_motion(data), describe_motion(data))
-    if ride is not None:
-        replace(output, out=None).write(ride)
+    if run_data is not None:
+        replace(output, out=None).write_outputs(run_data)
         output = replace(output, plot=None)
-    output.write(data)
+    output.write_outputs(data)
 
 
 def _print_circles(vehicle: str, data: "Dataset", json: bool) -> None:
@@ -213,7 +215,7 @@ def _check_determined(values: dict[str, float]) -> None:
     if len(values) != 1 or "speed" in values:
         return
     ((name, value),) = values.items()
-    # A circle of radius R at lean phi requires a speed of about v^2 = g R tan(phi).
+    # A circle of radius R at the lean phi requires a speed v with about v^2 = g R tan(phi).
     speed = sqrt(9.81 * abs(value) * tan(EXAMPLE_LEAN)) if name == "radius" else 5.0
     number = f"{value:g}" if name == "radius" else f"{value:g}rad"
     raise ParameterError(
@@ -232,7 +234,7 @@ def _parse_values(**texts: str | None) -> dict[str, float]:
             numbers = parse_numbers(f"--{name}", text, "--speed 5 --lean 10deg", MOTION_UNITS[name])
             if len(numbers) > 1:
                 raise ParameterError(
-                    f"--{name} {text}: a steady motion has one {name}. Give one value."
+                    f"--{name} {text}: a steady motion has one {name}. State a single value."
                 )
             values[name] = numbers[0]
     return values

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from draisine.cli._options import Trust
-from draisine.cli._screen import numeric_columns, open_console, print_json
+from draisine.cli._screen import make_numeric_columns, open_console, print_json
 from draisine.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -37,21 +37,25 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
 
     data = load(result, trust)
     check_run(data)
-    sample = _sample(data, at)
+    sample = _find_sample(data, at)
     variables = ("orientation", "position", "shape", "speeds", "accelerations")
     if missing := [name for name in variables if name not in sample]:
-        raise DataError(f"The result is incomplete: the variable {missing[0]!r} is missing.")
+        raise DataError(
+            f"The result is incomplete: it has no variable {missing[0]!r}. Repeat the run."
+        )
     q, p, r, v, vdot = (sample[name].values for name in variables)
     mode = read_table_attribute(data, "mode")
     needed = solve_inverse_dynamics(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
-        print_json(_plain(needed, float(sample["time"])))
+        print_json(_as_plain(needed, float(sample["time"])))
         return
-    _print(needed, float(sample["time"]))
+    _print_tables(needed, float(sample["time"]))
 
 
-def _sample(data: "Dataset", at: float) -> "Dataset":
-    """Return the sample nearest to the time `at` (s); raise an error if the run changes its contact mode."""
+def _find_sample(data: "Dataset", time: float) -> "Dataset":
+    """Return the sample nearest to the time `time` (s); raise an error if the run changes its contact
+    mode.
+    """
     import numpy as np
 
     t = data["time"].values
@@ -61,44 +65,44 @@ def _sample(data: "Dataset", at: float) -> "Dataset":
             "grip schedule. In Python, `analysis.connection.hybrid.solve_hybrid_torques` computes the "
             "torques of runs with events; or run the interval alone, without terrain, with --mode."
         )
-    if not t[0] <= at <= t[-1]:
+    if not t[0] <= time <= t[-1]:
         raise ParameterError(
-            f"--at {at:g} is outside of the run, which lasts from {t[0]:g} s to {t[-1]:g} s."
+            f"--at {time:g} is outside of the run, which lasts from {t[0]:g} s to {t[-1]:g} s."
         )
-    return data.isel(time=int(np.argmin(np.abs(t - at))))
+    return data.isel(time=int(np.argmin(np.abs(t - time))))
 
 
-def _plain(needed: "RequiredTorques", time: float) -> dict[str, object]:
+def _as_plain(required: "RequiredTorques", time: float) -> dict[str, object]:
     """Return required torques and contact forces as plain data for JSON."""
     return {
         "time": time,
-        "torques": needed.torques,
-        "forces": needed.forces,
-        "static_torques": {name: x.tolist() for name, x in needed.static_torques.items()},
-        "static_forces": {name: x.tolist() for name, x in needed.static_forces.items()},
-        "dimensions": needed.dimensions,
+        "torques": required.torques,
+        "forces": required.forces,
+        "static_torques": {name: x.tolist() for name, x in required.static_torques.items()},
+        "static_forces": {name: x.tolist() for name, x in required.static_forces.items()},
+        "dimensions": required.dimensions,
     }
 
 
-def _print(needed: "RequiredTorques", time: float) -> None:
+def _print_tables(required: "RequiredTorques", time: float) -> None:
     """Print tables of required torques and contact forces with their static combinations."""
     from rich.table import Table
 
     console = open_console()
     sections = (
-        ("joint", "torque (N m)", needed.torques, needed.static_torques),
-        ("contact row", "force (N)", needed.forces, needed.static_forces),
+        ("joint", "torque (N m)", required.torques, required.static_torques),
+        ("contact row", "force (N)", required.forces, required.static_forces),
     )
     for kind, what, values, static in sections:
         count = len(next(iter(static.values()), ()))
-        columns = numeric_columns(what, *(f"static {k + 1}" for k in range(count)))
+        columns = make_numeric_columns(what, *(f"static {k + 1}" for k in range(count)))
         table = Table(kind, *columns, title=f"at {time:g} s", title_justify="left")
         for name, value in values.items():
             table.add_row(name, f"{value:.6g}", *(f"{x:.4g}" for x in static[name] + 0.0))
         if values:
             console.print(table)
     console.print(
-        f"{needed.dimensions} static combinations do not affect the motion"
-        if needed.dimensions
+        f"{required.dimensions} static combinations do not affect the motion"
+        if required.dimensions
         else "the motion determines all torques"
     )

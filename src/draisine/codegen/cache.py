@@ -72,14 +72,14 @@ class Store:
             if not path.is_file():  # opening a named pipe would block until somebody writes to it
                 return None
             with path.open("rb") as file:
-                # Machine code of other users must not be executed.
+                # Do not load machine code that another user has written: it would be executed.
                 if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
                     return None
                 start = file.read(head)
                 content = file.read() if start.startswith(_MAGIC) else b""
         except OSError:
             return None
-        return content if start == _MAGIC + _digest(key, content) else None
+        return content if start == _MAGIC + _hash_entry(key, content) else None
 
     def put(self, key: str, content: bytes) -> None:
         """Store bytes under a key atomically; if the folder is not writable, nothing is stored and no error
@@ -88,7 +88,7 @@ class Store:
         with contextlib.suppress(OSError, DataError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             with atomic_write(self.folder / key, self.folder not in _tidied) as new:
-                new.write_bytes(_MAGIC + _digest(key, content) + content)
+                new.write_bytes(_MAGIC + _hash_entry(key, content) + content)
             _tidied.add(self.folder)
 
     def entries(self) -> dict[Path, int]:
@@ -120,7 +120,7 @@ class Store:
         return count
 
 
-def _digest(key: str, content: bytes) -> bytes:
+def _hash_entry(key: str, content: bytes) -> bytes:
     """Return the hash of key and content; an entry with another hash is damaged or belongs to another key."""
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
@@ -148,5 +148,6 @@ def _renew_property_locks() -> None:
 
 
 if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
-    # Before Python 3.12, a cached property has one lock for all objects, which a fork may copy locked.
+    # Before Python 3.12, a cached property has one lock for all objects. A fork may copy it while
+    # another thread holds it.
     os.register_at_fork(after_in_child=_renew_property_locks)

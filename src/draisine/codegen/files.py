@@ -62,7 +62,7 @@ def atomic_write(path: Path, removes_leftovers: bool = True) -> Iterator[Path]:
         with _work_folder(path.parent) as folder:
             new = folder / path.name
             yield new
-            replace(new, path)
+            replace_path(new, path)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
 
@@ -82,14 +82,14 @@ def check_writable(path: Path) -> None:
     if os.path.isdir(path):
         raise DataError(f"{path}: this is a folder. Use the name of a file.")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise DataError(f"{path}: this exists, but is not a regular file. Use another name.")
-    check_folder(path)
+        raise DataError(f"{path}: this path exists, but is not a regular file. Use another name.")
+    check_replaceable(path)
 
 
-def check_folder(path: Path) -> None:
+def check_replaceable(path: Path) -> None:
     """Raise DataError if a file or folder cannot be replaced, or its parent folder is not writable."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
-        raise DataError(f"{path}: you have no permission to write to it.")
+        raise DataError(f"{path}: you have no permission to write to this path.")
     try:
         with _work_folder(path.parent) as folder:
             (folder / path.name).touch()
@@ -98,15 +98,15 @@ def check_folder(path: Path) -> None:
         raise DataError(f"{path!s:.200}: cannot be written: {reason}.") from None
 
 
-def replace(new: Path, path: Path) -> None:
+def replace_path(new_path: Path, path: Path) -> None:
     """Move a complete file or folder to its destination; if that fails, restore the old folder."""
-    if not (new.is_dir() and path.is_dir()):
-        os.replace(new, path)
+    if not (new_path.is_dir() and path.is_dir()):
+        os.replace(new_path, path)
         return
-    old = new.with_name(REPLACED_FOLDER)
+    old = new_path.with_name(REPLACED_FOLDER)
     path.rename(old)
     try:
-        new.rename(path)
+        new_path.rename(path)
     except BaseException:
         old.rename(path)
         raise
@@ -115,11 +115,12 @@ def replace(new: Path, path: Path) -> None:
 @contextmanager
 def _work_folder(parent: Path) -> Iterator[Path]:
     """Yield a new locked folder, which is removed with its content when the context ends."""
-    folder, lock = _locked_folder(parent)
+    folder, lock = _make_locked_folder(parent)
     try:
         yield folder
     finally:
-        # Threads of a library (zarr) may still write after one of them has failed.
+        # Threads of a library (zarr) may still write after one of them has failed: try to remove
+        # the folder several times.
         for _ in range(MAX_REMOVALS):
             shutil.rmtree(folder, ignore_errors=True)
             if not folder.exists():
@@ -129,18 +130,18 @@ def _work_folder(parent: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def _locked_folder(parent: Path) -> tuple[Path, int | None]:
+def _make_locked_folder(parent: Path) -> tuple[Path, int | None]:
     """Return a new temporary folder and its lock; the lock is None on systems without file locks."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=WORK_FOLDER_PREFIX, dir=parent))
-        lock = _lock(folder)
+        lock = _acquire_lock(folder)
         if folder.exists():
             return folder, lock
         if lock is not None:  # another process removed the folder before it was locked
             os.close(lock)
 
 
-def _lock(folder: Path, wait: bool = True) -> int | None:
+def _acquire_lock(folder: Path, waits: bool = True) -> int | None:
     """Return a handle that locks a folder until it is closed, or None if it cannot be locked.
 
     On systems without file locks, the owner of a folder is unknown, so leftovers are never removed.
@@ -152,7 +153,7 @@ def _lock(folder: Path, wait: bool = True) -> int | None:
     except (ImportError, OSError):
         return None
     try:
-        flock(handle, LOCK_EX if wait else LOCK_EX | LOCK_NB)
+        flock(handle, LOCK_EX if waits else LOCK_EX | LOCK_NB)
     except OSError:
         os.close(handle)
         return None
@@ -160,7 +161,7 @@ def _lock(folder: Path, wait: bool = True) -> int | None:
 
 
 @contextmanager
-def lock(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Lock a folder for this process, or raise an error if another process holds the lock.
 
     The system releases the lock if the process dies. On systems without file locks nothing is checked.
@@ -172,8 +173,8 @@ def lock(folder: Path) -> Iterator[None]:
     ...
     draisine.errors.DataError: ...: another process is writing to this folder...
     """
-    handle = _lock(folder, wait=False)
-    if handle is None and _has_locks():
+    handle = _acquire_lock(folder, waits=False)
+    if handle is None and _supports_locks():
         raise DataError(
             f"{folder}: another process is writing to this folder. Wait until it has finished, or use "
             "another folder."
@@ -185,7 +186,7 @@ def lock(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def _has_locks() -> bool:
+def _supports_locks() -> bool:
     """Return whether the operating system has file locks."""
     return importlib.util.find_spec("fcntl") is not None
 
@@ -193,11 +194,11 @@ def _has_locks() -> bool:
 def remove_leftovers(parent: Path) -> None:
     """Remove the temporary folders of killed processes.
 
-    If a process was killed between the two moves of `replace`, its complete new folder is moved to its
+    If a process was killed between the two moves of `replace_path`, its complete new folder is moved to its
     destination first.
     """
     for folder in parent.glob(f"{WORK_FOLDER_PREFIX}*"):
-        lock = _lock(folder, wait=False)
+        lock = _acquire_lock(folder, waits=False)
         if lock is None:
             continue
         try:

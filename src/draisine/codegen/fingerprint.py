@@ -74,7 +74,7 @@ def fingerprint(value: Any) -> str | None:
     None
     """
     try:
-        return _Digest().of(value)
+        return _Digest().digest_of(value)
     except _Undigestible:
         return None
 
@@ -88,7 +88,7 @@ class _Digest:
         self._hash = hashlib.sha256()
         self._seen: dict[Any, tuple[int, Any]] = {}
 
-    def of(self, value: Any) -> str:
+    def digest_of(self, value: Any) -> str:
         """Return the digest of one object."""
         self.add(value)
         return self._hash.hexdigest()
@@ -115,11 +115,11 @@ class _Digest:
         if write is not None:
             self.add_word(type(value).__name__, write(value))
             return
-        # Immutable containers are compared by content: two equal tuples behave like one.
+        # Compare immutable containers by content, not by identity: equal tuples behave alike.
         if type(value) in (tuple, frozenset):
             _CONTAINERS[type(value)](self, value)
             return
-        if self._refer_back(id(value), value):
+        if self._add_back_reference(id(value), value):
             return
         if type(value) in _CONTAINERS:
             _CONTAINERS[type(value)](self, value)
@@ -130,7 +130,7 @@ class _Digest:
                 return
         _digest_object(self, value)
 
-    def _refer_back(self, key: Any, value: Any) -> bool:
+    def _add_back_reference(self, key: Any, value: Any) -> bool:
         """Return whether an object was seen before; if so, add the index of its first occurrence."""
         if key in self._seen:
             self.add_word("again", str(self._seen[key][0]))
@@ -178,7 +178,7 @@ def _digest_array(digest: _Digest, value: np.ndarray) -> None:
 def _digest_set(digest: _Digest, value: set[Any] | frozenset[Any]) -> None:
     """Add a set to a digest by the sorted digests of its entries, because its order is not defined."""
     digest.add_word(type(value).__name__, str(len(value)))
-    for entry in sorted(_Digest().of(x) for x in value):
+    for entry in sorted(_Digest().digest_of(x) for x in value):
         digest.add_word("entry", entry)
 
 
@@ -188,20 +188,20 @@ def _digest_function(digest: _Digest, value: FunctionType) -> None:
     _digest_code(digest, value.__code__)
     digest.add(value.__defaults__)
     digest.add(value.__kwdefaults__)
-    digest.add_sequence("cells", (_cell(cell) for cell in value.__closure__ or ()))
+    digest.add_sequence("cells", (_cell_content(cell) for cell in value.__closure__ or ()))
     digest.add_named("attributes", value.__dict__)
-    # The cache key already contains a digest of the files of this package, so the globals of its
-    # functions need none.
+    # Functions of this package need no digest of their globals, because the cache key contains a
+    # digest of its source files.
     if _library_of(value.__module__) == "draisine":
         return
-    names = _names(value.__code__)
+    names = _global_names(value.__code__)
     if names & _IMPURE_NAMES:
         raise _Undigestible
     read = sorted(names & value.__globals__.keys())
     digest.add_named("globals", {name: value.__globals__[name] for name in read})
 
 
-def _cell(cell: Any) -> Any:
+def _cell_content(cell: Any) -> Any:
     """Return the content of a closure cell."""
     try:
         return cell.cell_contents
@@ -219,12 +219,12 @@ def _digest_code(digest: _Digest, code: CodeType) -> None:
     digest.add_sequence("constants", code.co_consts)
 
 
-def _names(code: CodeType) -> set[str]:
+def _global_names(code: CodeType) -> set[str]:
     """Return the global names that code and nested code may use."""
     for step in dis.get_instructions(code):
         if step.opname == "IMPORT_NAME" and _library_of(str(step.argval)) not in _STABLE_LIBRARIES:
             raise _Undigestible
-    inner = [_names(x) for x in code.co_consts if isinstance(x, CodeType)]
+    inner = [_global_names(x) for x in code.co_consts if isinstance(x, CodeType)]
     return set(code.co_names).union(*inner)
 
 
@@ -254,6 +254,7 @@ def _digest_slot(digest: _Digest, value: Any) -> None:
 
 
 def _digest_module(digest: _Digest, value: ModuleType) -> None:
+    """Add a module to a digest by its name."""
     if _library_of(value.__name__) not in _STABLE_LIBRARIES:
         raise _Undigestible
     digest.add_word("module", value.__name__)
@@ -265,10 +266,10 @@ def _digest_class(digest: _Digest, value: type) -> None:
     if _library_of(value.__module__) in _STABLE_LIBRARIES:
         return
     digest.add_sequence("bases", value.__bases__)
-    digest.add_named("members", dict(_members(value)))
+    digest.add_named("members", dict(_behaviour_members(value)))
 
 
-def _members(kind: type) -> Iterator[tuple[str, Any]]:
+def _behaviour_members(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the members of a class that can affect the behaviour of its objects."""
     for name, member in vars(kind).items():
         is_generated = getattr(getattr(member, "__code__", None), "co_filename", "") == "<string>"
@@ -283,26 +284,29 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def _digest_enum(digest: _Digest, value: Enum) -> None:
+    """Add a member of an enumeration to a digest: its class and its value."""
     digest.add_word("member", value.name)
     digest.add(value.value)
     digest.add_word("class", f"{type(value).__module__}.{type(value).__qualname__}")
 
 
 def _digest_partial(digest: _Digest, value: Any) -> None:
+    """Add a partial function to a digest: function, arguments and keyword arguments."""
     digest.add_sequence("partial", (value.func, value.args, value.keywords, value.__dict__))
 
 
 def _digest_object(digest: _Digest, value: Any) -> None:
     """Add an object of a Python class: class, attributes and slots by name, items of a container."""
     kind: Any = type(value)
-    custom = [name for name in ("__reduce__", "__reduce_ex__") if _overrides(kind, name)]
+    custom = [name for name in ("__reduce__", "__reduce_ex__") if _overrides_pickling(kind, name)]
     if (
         kind is object
         or custom
-        or (_overrides(kind, "__getstate__") and not _has_dataclass_state(kind))
+        or (_overrides_pickling(kind, "__getstate__") and not _has_dataclass_state(kind))
     ):
         raise _Undigestible
-    # `object.__reduce_ex__` raises an error for objects with state outside of Python.
+    # `object.__reduce_ex__` raises an error for objects that have state outside of Python, such as
+    # open files.
     try:
         reduced: Any = object.__reduce_ex__(value, 2)
     except TypeError:
@@ -311,11 +315,11 @@ def _digest_object(digest: _Digest, value: Any) -> None:
     digest.add_word("object")
     digest.add(kind)
     digest.add_sequence("given", constructor_arguments)
-    digest.add_named("attributes", _attributes(value))
+    digest.add_named("attributes", _attributes_of(value))
     digest.add_sequence("items", (list(entries) for entries in items if entries is not None))
 
 
-def _overrides(kind: Any, name: str) -> bool:
+def _overrides_pickling(kind: Any, name: str) -> bool:
     """Return whether a class overrides a method of the pickle protocol."""
     return getattr(kind, name, None) is not getattr(object, name, None)
 
@@ -325,7 +329,7 @@ def _has_dataclass_state(kind: Any) -> bool:
     return bool(kind.__getstate__.__module__ == "dataclasses")
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def _attributes_of(value: Any) -> dict[str, Any]:
     """Return the attributes and slots of an object by name.
 
     Cached properties of stable classes are left out: they follow from the other attributes.

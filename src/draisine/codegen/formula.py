@@ -136,7 +136,8 @@ class Function:
 class MatrixFormula:
     """A matrix of expressions."""
 
-    # entries by row; None below the diagonal of a symmetric matrix, for an entry (i, j) equal to (j, i)
+    # Entries by row. In a symmetric matrix, an entry (i, j) below the diagonal is None; it equals
+    # the entry (j, i).
     rows: tuple[tuple["Expression | None", ...], ...]
     bar: int | None = None  # index of the column before which a vertical line is drawn, or None
 
@@ -164,7 +165,7 @@ def parse_name(text: str) -> Name:
     return Name(Symbol.parse(text))
 
 
-def negative(x: Expression) -> Expression:
+def negate(x: Expression) -> Expression:
     """Return the expression -x, with the sign in front of products and quotients."""
     match x:
         case Number(value):
@@ -176,23 +177,23 @@ def negative(x: Expression) -> Expression:
         case Product(factors):
             return Product((Number(Fraction(-1)), *factors))
         case Quotient(above, below) if not isinstance(above, Sum):
-            return Quotient(negative(above), below)
+            return Quotient(negate(above), below)
         case Sum(terms):
-            return Sum(tuple(negative(t) for t in terms))
+            return Sum(tuple(negate(t) for t in terms))
     return Product((Number(Fraction(-1)), x))
 
 
-def is_negative(x: Expression) -> bool:
+def begins_with_minus(x: Expression) -> bool:
     """Return whether an expression begins with a minus sign."""
     match x:
         case Number(value) | Product((Number(value), *_)):
             return value < 0
         case Quotient(above, _):
-            return is_negative(above)
+            return begins_with_minus(above)
     return False
 
 
-def product(factors: Sequence[Expression]) -> Expression:
+def multiply_factors(factors: Sequence[Expression]) -> Expression:
     """Return the product of factors, without factors of one."""
     kept_factors = [f for f in factors if f != ONE]
     if not kept_factors:
@@ -270,10 +271,11 @@ class Page:
 
     title: str
     blocks: tuple[Block, ...] = field(repr=False)  # in the order of reading
-    # abbreviations of cosines, sines and tangents, such as c_a = cos(a): (symbol, function, angle)
+    # Abbreviations of cosines, sines and tangents, such as c_a = cos(a), each as (symbol, function,
+    # angle)
     turns: tuple[tuple[Symbol, str, Symbol], ...] = field(default=(), repr=False)
     given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)  # inputs: (name, symbol)
-    # sentence that explains each symbol
+    # Sentence that explains a symbol, by symbol
     meanings: Mapping[Symbol, str] = field(default_factory=dict, repr=False)
 
     def definitions(self) -> Iterator[Line]:

@@ -47,7 +47,8 @@ def split_statements(section: Section, statements: Sequence[Statement], size: in
     group_of: dict[int, int] = {}
     for s in statements:
         g = len(groups) - 1
-        # A result is stored in the segment that computes its last operand, not in the current one.
+        # Put an assignment of a result into the segment that computes its last operand, so that the
+        # operand is still a local name.
         if s.place is not None:
             g = max((group_of[k] for k in s.reads if k in group_of), default=0)
         while counts[g] and counts[g] + s.size > size:
@@ -113,37 +114,44 @@ class Notation:
     comparison: str  # template of the comparison a < b, with a number as result
     choice: str  # template of the conditional expression
 
-    def compose(self, step: Instruction, args: Sequence[Term]) -> Term:
+    def compose_step(self, step: Instruction, args: Sequence[Term]) -> Term:
         """Return one step of a program as an expression."""
-        text, level = self._write(step, args)
+        text, level = self._compose_unbracketed(step, args)
         return Term(text, level, len(text), step[0], tuple(args))
 
-    def _write(self, step: Instruction, args: Sequence[Term]) -> tuple[str, int]:
+    def _compose_unbracketed(self, step: Instruction, args: Sequence[Term]) -> tuple[str, int]:
+        """Return one step of a program as an expression, without the checks of `compose_step`."""
         match step[0]:
             case "const":
                 text = self.number(step[1])
                 return text, SUM_LEVEL if text.startswith("-") else ATOM_LEVEL
             case "add":
-                return f"{args[0].within(SUM_LEVEL)} + {args[1].within(PRODUCT_LEVEL)}", SUM_LEVEL
-            case "sub":
-                return f"{args[0].within(SUM_LEVEL)} - {args[1].within(PRODUCT_LEVEL)}", SUM_LEVEL
-            case "mul":
-                # The second factor keeps its parentheses, because (a * b) * c and a * (b * c)
-                # round differently.
                 return (
-                    f"{args[0].within(PRODUCT_LEVEL)} * {args[1].within(ATOM_LEVEL)}",
+                    f"{args[0].with_parentheses(SUM_LEVEL)} + {args[1].with_parentheses(PRODUCT_LEVEL)}",
+                    SUM_LEVEL,
+                )
+            case "sub":
+                return (
+                    f"{args[0].with_parentheses(SUM_LEVEL)} - {args[1].with_parentheses(PRODUCT_LEVEL)}",
+                    SUM_LEVEL,
+                )
+            case "mul":
+                # The second factor keeps its parentheses, because (a * b) * c and a * (b * c) round
+                # differently.
+                return (
+                    f"{args[0].with_parentheses(PRODUCT_LEVEL)} * {args[1].with_parentheses(ATOM_LEVEL)}",
                     PRODUCT_LEVEL,
                 )
             case "neg":
-                return f"-{args[0].within(PRODUCT_LEVEL)}", SUM_LEVEL
+                return f"-{args[0].with_parentheses(PRODUCT_LEVEL)}", SUM_LEVEL
             case "inv":
-                return f"1.0 / {args[0].within(ATOM_LEVEL)}", PRODUCT_LEVEL
+                return f"1.0 / {args[0].with_parentheses(ATOM_LEVEL)}", PRODUCT_LEVEL
             case "lt":
                 return self.comparison.format(*[a.text for a in args]), ATOM_LEVEL
             case "where":
                 test = args[0]
                 condition = " < ".join(p.text for p in test.parts)
-                # A comparison is written as a condition, not as a number that is compared with zero.
+                # Write a comparison as a condition, not as a number that is compared with zero.
                 if test.op != "lt":
                     condition = f"{test.text} != 0.0"
                 return self.choice.format(condition, args[1].text, args[2].text), ATOM_LEVEL
@@ -170,44 +178,45 @@ class Listing:
         self.sources = sources
         self.sinks = sinks
         self.statements = gather_statements(
-            program, section, notation.compose, self._term, MAX_EXPRESSION_WIDTH
+            program, section, notation.compose_step, self._step_term, MAX_EXPRESSION_WIDTH
         )
         self.pieces = split_statements(section, self.statements, size or len(program.steps))
         kept_steps = sorted(i for piece in self.pieces for i in piece.keeps)
         self.scratch = {step: k for k, step in enumerate(kept_steps)}
 
-    def name(self, i: int) -> str:
-        """Return the name of step i in the text: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
-        array, k = self.section.leaves.get(i, ("", i))
+    def step_name(self, step_index: int) -> str:
+        """Return the name of one step in the text: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
+        array, k = self.section.leaves.get(step_index, ("", step_index))
         return f"{self.sources[array]}_{k}" if array else f"s_{k}"
 
-    def _term(self, i: int) -> Term:
-        name = self.name(i)
+    def _step_term(self, step_index: int) -> Term:
+        """Return a step as a term: its number if it is a constant, otherwise its name."""
+        name = self.step_name(step_index)
         return Term(name, width=len(name))
 
-    def read(self, piece: Segment) -> list[str]:
+    def arrays_read(self, segment: Segment) -> list[str]:
         """Return the names of the arrays that a segment reads."""
-        arrays = {place[0] for _, place in piece.loads}
+        arrays = {place[0] for _, place in segment.loads}
         return [text for array, text in self.sources.items() if array in arrays]
 
-    def filled(self, piece: Segment) -> list[str]:
+    def arrays_written(self, segment: Segment) -> list[str]:
         """Return the names of the arrays that a segment writes."""
-        arrays = {s.place[0] for s in piece.statements if s.place}
+        arrays = {s.place[0] for s in segment.statements if s.place}
         return [text for array, text in self.sinks.items() if array in arrays]
 
-    def lines(self, piece: Segment, declare: str) -> list[str]:
+    def write_lines(self, segment: Segment, declare: str) -> list[str]:
         """Return the assignments of a segment as text lines; `declare` is the keyword of a declaration."""
         lines = [
-            f"{declare} {self.name(i)} = {self.sources[array]}[{k}];"
-            for i, (array, k) in piece.loads
+            f"{declare} {self.step_name(i)} = {self.sources[array]}[{k}];"
+            for i, (array, k) in segment.loads
         ]
-        lines += [f"{declare} s_{i} = scratch[{self.scratch[i]}];" for i in piece.fetches]
-        for s in piece.statements:
+        lines += [f"{declare} s_{i} = scratch[{self.scratch[i]}];" for i in segment.fetches]
+        for s in segment.statements:
             target = f"{declare} s_{s.step}"
             if s.place is not None:
                 target = f"{self.sinks[s.place[0]]}[{s.place[1]}]"
             lines.append(f"{target} = {s.term.text};")
-        return lines + [f"scratch[{self.scratch[i]}] = s_{i};" for i in piece.keeps]
+        return lines + [f"scratch[{self.scratch[i]}] = s_{i};" for i in segment.keeps]
 
 
 def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:

@@ -130,7 +130,7 @@ def trace_program(
         key: [x.index if isinstance(x, Expr) else graph.constant(float(x)) for x in values]
         for key, values in outputs.items()
     }
-    # Dead code is left out: only steps that an output needs become part of the program.
+    # Leave out dead code: take only the steps that an output needs.
     order = reachable(graph, [i for entries in flat.values() for i in entries])
     position = {i: k for k, i in enumerate(order)}
     steps: list[Instruction] = []
@@ -144,7 +144,8 @@ def trace_program(
             fixed.append(leaves[i][1] == "parameters")
         else:
             steps.append(op if op[0] == "const" else (op[0], *(position[k] for k in op[1:])))
-            # Constants have no arguments, so they belong to the prologue.
+            # Constants have no arguments. As they do not depend on the state, they belong to the
+            # prologue.
             fixed.append(all(fixed[k] for k in step_arguments(steps[-1])))
     sizes = {array: len(symbols) for array, symbols in inputs.items()}
     output_steps = {key: [position[i] for i in values] for key, values in flat.items()}
@@ -237,25 +238,26 @@ class Callback:
     def __init__(self, function: Callable[[Floats], Floats], size_in: int, size_out: int) -> None:
         self.error: BaseException | None = None
 
-        def call(x: int, _table: int, out: int, _count: int) -> None:
-            result = _doubles(out, size_out)
+        def call_python(x: int, _table: int, out: int, _count: int) -> None:
+            """Evaluate the Python function on the arrays at the addresses `x` and `out`."""
+            result = _view_doubles(out, size_out)
             try:
-                result[:] = function(_doubles(x, size_in).copy())
+                result[:] = function(_view_doubles(x, size_in).copy())
             except BaseException as error:
                 result[:] = np.nan
                 self.error = self.error or error
 
-        self._code = prototype()(call)
+        self._code = native_signature()(call_python)
         self.address = int(ctypes.cast(self._code, ctypes.c_void_p).value or 0)
 
 
-def _doubles(address: int, size: int) -> Floats:
+def _view_doubles(address: int, size: int) -> Floats:
     """Return the `size` doubles at a memory address as an array."""
     return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))
 
 
 @cache
-def prototype() -> Any:
+def native_signature() -> Any:
     """Return the C function type of a compiled program, with the arguments (x, table, out, count): three
     addresses of doubles, and a number of states.
     """

@@ -38,8 +38,8 @@ class Term:
     parts: tuple["Term", ...] = ()  # arguments of the outermost operation
     alone: bool = False  # whether the expression is always assigned to a name
 
-    def within(self, level: int) -> str:
-        """Return the text, in parentheses if its precedence is below `level`."""
+    def with_parentheses(self, level: int) -> str:
+        """Return the text of a term, in parentheses if its precedence is below `level`."""
         return self.text if self.level >= level else f"({self.text})"
 
 
@@ -52,7 +52,7 @@ class Section:
     """The prologue or the body of a program."""
 
     steps: list[int]  # indices of the steps
-    # Array entry of each step that is not computed but read, by index of the step
+    # Array entry of each step that is read from an array instead of computed, by index of the step
     leaves: dict[int, Entry]
     results: list[tuple[Entry, int]]  # pairs of an array entry and the step that is written to it
 
@@ -81,11 +81,11 @@ def split_sections(program: Program) -> tuple[Section, Section]:
     inputs = {i: (s[1], s[2]) for i, s in enumerate(program.steps) if s[0] == "input"}
     parameters = {i: place for i, place in inputs.items() if program.fixed[i]}
     variables = {i: place for i, place in inputs.items() if not program.fixed[i]}
-    prologue = _section(program, parameters, [(place, step) for step, place in slots.items()])
-    return prologue, _section(program, variables | slots, outputs)
+    prologue = _make_section(program, parameters, [(place, step) for step, place in slots.items()])
+    return prologue, _make_section(program, variables | slots, outputs)
 
 
-def _section(
+def _make_section(
     program: Program, leaves: dict[int, Entry], results: list[tuple[Entry, int]]
 ) -> Section:
     """Return the section that computes results from leaves, with the steps that it needs."""
@@ -124,45 +124,45 @@ class _Gatherer:
         uses = Counter(k for i in section.steps for k in step_arguments(program.steps[i]))
         self.uses = uses + Counter(step for _, step in section.results)
 
-    def term(self, i: int) -> tuple[Term, frozenset[int], int]:
-        """Return step i as an operand (its open expression, its name or its number), the steps that the
+    def operand(self, step_index: int) -> tuple[Term, frozenset[int], int]:
+        """Return one step as an operand (its open expression, its name or its number), the steps that the
         operand reads, and its size in steps.
         """
-        if i in self.open:
-            return self.open[i]
-        step = self.program.steps[i]
-        if step[0] == "const" and i not in self.section.leaves:
+        if step_index in self.open:
+            return self.open[step_index]
+        step = self.program.steps[step_index]
+        if step[0] == "const" and step_index not in self.section.leaves:
             return self.compose(step, []), frozenset(), 0
-        return self.name(i), frozenset([i]), 0
+        return self.name(step_index), frozenset([step_index]), 0
 
-    def close(self, i: int) -> None:
-        """Assign the open expression of step i to a local name."""
-        self.statements.append(Statement(i, None, *self.open.pop(i)))
+    def assign_to_name(self, step_index: int) -> None:
+        """Assign the open expression of one step to a local name."""
+        self.statements.append(Statement(step_index, None, *self.open.pop(step_index)))
 
-    def step(self, i: int) -> None:
-        """Write step i as an expression; the widest arguments are assigned to names until it fits the
+    def compose_step(self, step_index: int) -> None:
+        """Write one step as an expression; the widest arguments are assigned to names until it fits the
         width.
         """
-        step = self.program.steps[i]
-        # Naming the widest argument first shortens the expression most.
+        step = self.program.steps[step_index]
+        # Assign the widest argument to a name first, because this shortens the expression most.
         while True:
-            parts = [self.term(k) for k in step[1:]]
+            parts = [self.operand(k) for k in step[1:]]
             term = self.compose(step, [p[0] for p in parts])
             inner = [k for k in step[1:] if k in self.open]
             if term.width <= self.width or not inner:
                 break
-            self.close(max(inner, key=lambda k: self.open[k][0].width))
+            self.assign_to_name(max(inner, key=lambda k: self.open[k][0].width))
         reads = frozenset[int]().union(*[p[1] for p in parts])
-        self.open[i] = term, reads, 1 + sum(p[2] for p in parts)
-        # A step with several uses is computed once.
-        if self.uses[i] != 1 or term.alone:
-            self.close(i)
+        self.open[step_index] = term, reads, 1 + sum(p[2] for p in parts)
+        # Compute a step with several uses once, and assign it to a name.
+        if self.uses[step_index] != 1 or term.alone:
+            self.assign_to_name(step_index)
 
-    def gather(self) -> list[Statement]:
+    def gather_statements(self) -> list[Statement]:
         """Return the statements of the section."""
         for i in self.section.steps:
-            self.step(i)
-        stores = [Statement(i, place, *self.term(i)) for place, i in self.section.results]
+            self.compose_step(i)
+        stores = [Statement(i, place, *self.operand(i)) for place, i in self.section.results]
         return self.statements + stores
 
 
@@ -177,4 +177,4 @@ def gather_statements(
 
     An expression exceeds `width` only if a single step with named arguments does.
     """
-    return _Gatherer(program, section, compose, name, width).gather()
+    return _Gatherer(program, section, compose, name, width).gather_statements()

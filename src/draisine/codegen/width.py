@@ -17,7 +17,7 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    is_negative,
+    begins_with_minus,
 )
 
 LINE_WIDTH = 88.0
@@ -25,7 +25,8 @@ LINE_WIDTH = 88.0
 A4.
 """
 
-# Estimated widths of italic letters of Computer Modern, in units of 5 pt; all others have 1.1.
+# Estimated widths of italic letters of Computer Modern, in units of 5 pt; letters that are not
+# listed have 1.1.
 _LETTER_WIDTHS = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
 _LETTER_WIDTHS |= dict.fromkeys("iljtfrIJ", 0.8)
 _SIGN = 2.4  # a plus or minus sign with the spaces around it
@@ -38,7 +39,7 @@ def formula_width(x: Expression) -> float:
     """Return the width of an expression on one line, in units of 5 pt."""
     match x:
         case Number(value):
-            return _number(value)
+            return _number_width(value)
         case Name(symbol):
             return symbol_width(symbol)
         case Sum(terms):
@@ -54,7 +55,7 @@ def formula_width(x: Expression) -> float:
                 + 2 * _BRACKET * isinstance(base, Sum)
             )
         case Quotient(above, below):
-            signed = is_negative(above)
+            signed = begins_with_minus(above)
             return (
                 max(formula_width(above) - 1.5 * signed, formula_width(below)) + 0.5 + 1.5 * signed
             )
@@ -70,7 +71,7 @@ def formula_width(x: Expression) -> float:
             return formula_width(of) + 1.2
 
 
-def _number(value: Fraction) -> float:
+def _number_width(value: Fraction) -> float:
     """Return the width of a number, which is printed as an integer, a fraction or a decimal."""
     signed = 1.5 if value < 0 else 0.0
     if value.denominator == 1:

@@ -101,7 +101,8 @@ class ConstantCurvature:
     def place(self, s: float) -> tuple[float, float, float]:
         """Return position x and y (m) and direction (rad) at the arc length s."""
         turned = self.value * s
-        # Use the ratio of chord to arc, because the formula would divide by a vanishing curvature.
+        # Use the ratio of chord to arc: the formula with the curvature would divide by zero on a
+        # straight path.
         half = math.sin(turned / 2.0) / (turned / 2.0) if turned else 1.0
         return s * half * math.cos(turned / 2.0), s * half * math.sin(turned / 2.0), turned
 
@@ -122,23 +123,23 @@ class LateralPath:
 
     def curvature(self, s: Scalar) -> Scalar:
         """Return the curvature at x = s, 1/m."""
-        y = self._jet(s)
+        y = self._offset_jet(s)
         square = 1.0 + y.x1 * y.x1
         return y.x2 / (square * sqrt(square))
 
     def arc_length_rate(self, s: Scalar) -> Scalar:
         """Return the derivative of the arc length with respect to x."""
-        slope = self._jet(s).x1
+        slope = self._offset_jet(s).x1
         return sqrt(1.0 + slope * slope)
 
     def place(self, s: float) -> tuple[float, float, float]:
         """Return position x and y (m) and direction (rad) at x = s."""
-        y = self._jet(s)
+        y = self._offset_jet(s)
         return s, float(y.x), math.atan(float(y.x1))
 
-    def _jet(self, s: Scalar) -> Jet:
-        """Return y with its first two derivatives at x = s."""
-        y = self.aside(Jet(s, 1.0, 0.0))
+    def _offset_jet(self, x: Scalar) -> Jet:
+        """Return the offset y with its first two derivatives at x."""
+        y = self.aside(Jet(x, 1.0, 0.0))
         return y if isinstance(y, Jet) else Jet(y)
 
 
@@ -168,19 +169,19 @@ class CurvedPath:
         """Return position x and y (m) and direction (rad) at the arc length s, by Simpson's rule."""
         if s == 0.0:
             return 0.0, 0.0, 0.0
-        # Integration steps of 0.05 m resolve every curvature that can be ridden.
+        # Steps of 0.05 m resolve the curvature of every path that can be ridden.
         count = 2 * max(8, math.ceil(abs(s) / 0.05))
         arcs = np.linspace(0.0, s, 2 * count + 1)
         bend = np.array([float(self.bend(float(x))) for x in arcs])
         fine = s / (2 * count)
         pairs = (bend[:-2:2] + 4.0 * bend[1:-1:2] + bend[2::2]) * fine / 3.0
         turned = np.concatenate([[0.0], np.cumsum(pairs)])
-        x = _simpson(np.cos(turned), 2.0 * fine)
-        y = _simpson(np.sin(turned), 2.0 * fine)
+        x = _integrate_simpson(np.cos(turned), 2.0 * fine)
+        y = _integrate_simpson(np.sin(turned), 2.0 * fine)
         return x, y, float(turned[-1])
 
 
-def _simpson(values: Any, step: float) -> float:
+def _integrate_simpson(values: Any, step: float) -> float:
     """Return the integral of equidistant values with a given step, by Simpson's rule."""
     return float((values[:-2:2] + 4.0 * values[1:-1:2] + values[2::2]).sum() * step / 3.0)
 
@@ -244,7 +245,7 @@ file.
 """
 
 
-def _shaped_path(table: Mapping[str, Any]) -> Path:
+def _path_from_table(table: Mapping[str, Any]) -> Path:
     """Return the path of a scenario table with a `shape` and the constants of that shape."""
     if "shape" not in table:
         raise ParameterError(f"path: shape is missing. Available: {', '.join(PATH_SHAPES)}.")
@@ -277,7 +278,7 @@ def as_path(path: Any) -> Path:
     if isinstance(path, str) and is_file(path):
         path = find("path", path)
     if isinstance(path, Mapping):
-        return _shaped_path(path)
+        return _path_from_table(path)
     if isinstance(path, int | float) and not isinstance(path, bool):
         if not math.isfinite(path):
             raise ParameterError(f"path: the curvature {path} is not a finite number.")
@@ -303,34 +304,34 @@ def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
     """
     if isinstance(path, ConstantCurvature):
         return _locate_on_circle(path.value, x, y, yaw)
-    s = _nearest_parameter(path, x, y)
+    s = _find_nearest_parameter(path, x, y)
     px, py, direction = path.place(s)
     offset = -math.sin(direction) * (x - px) + math.cos(direction) * (y - py)
-    return PathPoint(s, offset, _short_turn(yaw - direction))
+    return PathPoint(s, offset, _wrap_angle(yaw - direction))
 
 
-def _locate_on_circle(k: float, x: float, y: float, yaw: float) -> PathPoint:
-    """Return the path coordinates on a circle of curvature k (1/m), accurate also for vanishing k."""
-    direction = math.atan2(k * x, 1.0 - k * y)
-    # The distance from the centre is |(k x, 1 - k y)| / |k|. Its difference to the radius is
-    # rationalised to avoid cancellation.
-    reach = math.hypot(k * x, 1.0 - k * y)
-    offset = (2.0 * y - k * (x * x + y * y)) / (1.0 + reach)
-    arc = direction / k if k else x
-    return PathPoint(arc, offset, _short_turn(yaw - direction))
+def _locate_on_circle(path_curvature: float, x: float, y: float, yaw: float) -> PathPoint:
+    """Return the path coordinates on a circle, accurate also for a vanishing curvature (1/m)."""
+    direction = math.atan2(path_curvature * x, 1.0 - path_curvature * y)
+    # The distance from the centre of the circle is |(k x, 1 - k y)| / |k| with the curvature k.
+    # Rationalise its difference to the radius, which avoids cancellation for small k.
+    reach = math.hypot(path_curvature * x, 1.0 - path_curvature * y)
+    offset = (2.0 * y - path_curvature * (x * x + y * y)) / (1.0 + reach)
+    arc = direction / path_curvature if path_curvature else x
+    return PathPoint(arc, offset, _wrap_angle(yaw - direction))
 
 
-def _nearest_parameter(path: Path, x: float, y: float) -> float:
+def _find_nearest_parameter(path: Path, x: float, y: float) -> float:
     """Return the parameter of the nearest point of a path, by a grid search and Newton's method."""
 
-    def along(s: float) -> float:
-        """Return the distance (m) of the position ahead of the path point at s, along its tangent."""
-        px, py, direction = path.place(s)
+    def distance_ahead(parameter: float) -> float:
+        """Return the distance (m) of the position ahead of a path point, along its tangent."""
+        px, py, direction = path.place(parameter)
         return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
 
     if isinstance(path, CurvedPath):
-        # A grid search would be expensive, because each position is an integral from the start of
-        # the path; initial positions are near it.
+        # Skip the grid search, because each position is an integral from the start of the path.
+        # Initial positions are near this start.
         s = 0.0
     else:
         grid = x + np.linspace(-SEARCH_LENGTH, SEARCH_LENGTH, SEARCH_POINTS)
@@ -340,10 +341,11 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
         px, py, direction = path.place(s)
         offset = -math.sin(direction) * (x - px) + math.cos(direction) * (y - py)
         bend = 1.0 - float(path.curvature(s)) * offset
-        # Beyond the centre of curvature, Newton's method converges to the farthest point.
+        # Stop beyond the centre of curvature, because Newton's method converges to the farthest
+        # point of the path there.
         if not bend > 0.0:
             break
-        step = along(s) / (bend * float(path.arc_length_rate(s)))
+        step = distance_ahead(s) / (bend * float(path.arc_length_rate(s)))
         s += step
         if abs(step) < 1e-13 * (1.0 + abs(s)):
             return s
@@ -352,7 +354,7 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
     )
 
 
-def _short_turn(angle: float) -> float:
+def _wrap_angle(angle: float) -> float:
     """Return the equivalent angle (rad) between -pi and pi."""
     return angle if abs(angle) <= math.pi else (angle + math.pi) % (2.0 * math.pi) - math.pi
 
@@ -376,10 +378,10 @@ def path_state_names(path: Path) -> tuple[str, ...]:
     return (OFFSET, HEADING_ERROR) if path.uniform else (PATH_PARAMETER, OFFSET, HEADING_ERROR)
 
 
-def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Floats:
+def initial_path_states(path: Path, x: float, y: float, yaw: float, other_count: int) -> Floats:
     """Return path coordinates for a position (m) and yaw (rad), followed by zeros for other states."""
     point = locate(path, x, y, yaw)
-    return np.concatenate([point[1:] if path.uniform else point, np.zeros(others)])
+    return np.concatenate([point[1:] if path.uniform else point, np.zeros(other_count)])
 
 
 def track_path(path: Path, readings: Readings, z: Array) -> Tracking:

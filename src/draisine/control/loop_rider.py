@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin
-from draisine.control._paths import Tracking, as_path, path_start, path_state_names, track_path
+from draisine.control._paths import (
+    Tracking,
+    as_path,
+    initial_path_states,
+    path_state_names,
+    track_path,
+)
 from draisine.control._signals.neuromuscular import lag
 from draisine.mechanics.readings import Readings
 
@@ -96,7 +102,7 @@ class LoopRider:
         """Return the initial states of the control law for a position (m) and yaw (rad) of the
         vehicle.
         """
-        return path_start(self.path, x, y, yaw, 2)
+        return initial_path_states(self.path, x, y, yaw, 2)
 
     def values(self, readings: Readings, tracking: Tracking) -> dict[str, Scalar]:
         """Return the feedback signal of each loop by name, positive to the right."""
@@ -105,7 +111,8 @@ class LoopRider:
         heading = readings.heading
         ahead = heading[0] * reach[0] + heading[1] * reach[1]
         lateral = heading[0] * reach[1] - heading[1] * reach[0]
-        # The path deviates from its tangent by half the curvature times the squared distance.
+        # The path deviates from its tangent by about half the curvature times the squared distance
+        # ahead.
         bend = 0.5 * self.path.curvature(tracking.parameter) * ahead * ahead
         aside = ahead * sin(tracking.heading_error) + lateral * cos(tracking.heading_error) - bend
         return {

@@ -8,7 +8,7 @@ from draisine.control._paths import (
     HEADING_ERROR,
     OFFSET,
     as_path,
-    path_start,
+    initial_path_states,
     path_state_names,
     track_path,
 )
@@ -83,13 +83,13 @@ class PathFollowing:
         """Return the initial states of the control law for a position (m) and yaw (rad) of the
         vehicle.
         """
-        return path_start(self.path, x, y, yaw, self.hands.states)
+        return initial_path_states(self.path, x, y, yaw, self.hands.states)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the steer torque (N m), and the rates of the states of the control law."""
         tracking = track_path(self.path, readings, z)
         coordinates = {OFFSET: tracking.offset, HEADING_ERROR: tracking.heading_error}
-        command = self._preview(tracking.parameter)
+        command = self._preview_torque(tracking.parameter)
         for name, gain in zip(self.states_read, self.gains, strict=True):
             value = coordinates[name] if name in coordinates else readings.value(name)
             command = command - gain * value
@@ -98,14 +98,14 @@ class PathFollowing:
         torque, rates = self.hands(command, tracking.rest)
         return {self.steer: torque}, [*tracking.rates, *rates]
 
-    def _preview(self, s: Scalar) -> Scalar:
-        """Return the torque (N m) in response to the curvature ahead of the parameter s."""
+    def _preview_torque(self, path_parameter: Scalar) -> Scalar:
+        """Return the torque (N m) in response to the curvature ahead of the parameter."""
         if self.path.uniform:
-            return sum(self.ahead) * self.path.curvature(s)
+            return sum(self.ahead) * self.path.curvature(path_parameter)
         torque: Scalar = 0.0
-        arc_rate = self.path.arc_length_rate(s)
+        arc_rate = self.path.arc_length_rate(path_parameter)
         for distance, gain in zip(self.distances, self.ahead, strict=True):
-            torque = torque + gain * self.path.curvature(s + distance / arc_rate)
+            torque = torque + gain * self.path.curvature(path_parameter + distance / arc_rate)
         return torque
 
 

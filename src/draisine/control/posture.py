@@ -87,10 +87,11 @@ class Posture:
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Guide], tuple[()]]:
         """Return the prescribed accelerations by joint (m/s2, rad/s2); the control law has no states."""
         return {
-            name: Guide(self._acceleration(readings, name)) for name in ("legs", "hips", "arms")
+            name: Guide(self._prescribed_acceleration(readings, name))
+            for name in ("legs", "hips", "arms")
         }, ()
 
-    def _acceleration(self, readings: Readings, name: str) -> Scalar:
+    def _prescribed_acceleration(self, readings: Readings, name: str) -> Scalar:
         """Return the prescribed acceleration of a joint."""
         points = getattr(self, name)
         s: Scalar = 0.0
@@ -99,13 +100,13 @@ class Posture:
         if points:
             s, rate, acceleration = way_points(self.times, points)(readings.t)
         if name == "arms" and (self.pitch_gain or self.pitch_damping):
-            s = s - where(readings.t < self.react_at, 0.0, self._reaction(readings))
+            s = s - where(readings.t < self.react_at, 0.0, self._shortening_of_arms(readings))
         error = s - readings.joint(name)
         lag = rate - readings.rate(name)
         return acceleration + self.frequency * (2.0 * lag + self.frequency * error)
 
-    def _reaction(self, readings: Readings) -> Scalar:
-        """Return by how much the arms shorten in reaction to the pitch (m)."""
+    def _shortening_of_arms(self, readings: Readings) -> Scalar:
+        """Return the distance (m) by which the arms shorten in reaction to the pitch."""
         turn = self.pitch_gain * (readings.pitch - self.pitch_target)
         return saturate(turn + self.pitch_damping * readings.pitch_rate, self.reach)
 

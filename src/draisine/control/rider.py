@@ -31,14 +31,14 @@ RIDER_COMMANDS = {
 """Unit, initial value and meaning of every command, by name."""
 
 
-def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
+def brake_torque(limit: Scalar, wheel_rate: Scalar) -> Scalar:
     """Return the brake torque -limit tanh(rate / (1 rad/s)) (N m), which never drives a wheel
     backwards.
 
     >>> brake_torque(100.0, 30.0), brake_torque(100.0, -30.0)
     (-100.0, 100.0)
     """
-    return -limit * (1.0 - 2.0 / (exp(2.0 * saturate(rate, 300.0)) + 1.0))
+    return -limit * (1.0 - 2.0 / (exp(2.0 * saturate(wheel_rate, 300.0)) + 1.0))
 
 
 @dataclass(frozen=True)
@@ -103,37 +103,39 @@ class Rider:
         speed_error = command["speed"] - rim_speed(readings, "rear_wheel")
         holding = command["hold"] * saturate(self.hold_gain * speed_error, self.hold_limit)
         inputs: dict[str, Scalar | Guide] = {
-            "steer": self._bar(readings, command, hands),
+            "steer": self._handlebar_torque(readings, command, hands),
             "rear_wheel": command["drive"]
             + holding
-            + self._lift(readings, command["lift"])
+            + self._lifting_torque(readings, command["lift"])
             + brake_torque(command["rear_brake"], rear),
             "front_wheel": brake_torque(command["front_brake"], front),
         }
         if self.body_guided:
-            acceleration = approach(readings, "torso", command["torso"], self.body_frequency)
+            acceleration = approach_target(readings, "torso", command["torso"], self.body_frequency)
             inputs["torso"] = Guide(acceleration)
-        # Rate constant 50 1/s: the torque follows a small step within 0.02 s, a large one at the
-        # limited rate.
+        # Rate constant 50 1/s: the torque follows a small step within 0.02 s, and a large one at
+        # the limited rate.
         hand_rate = saturate(50.0 * (command["steer_torque"] - hands), self.hand_rate)
         return inputs, [hand_rate, *[0.0] * len(RIDER_COMMANDS)]
 
-    def _lift(self, readings: Readings, angle: Scalar) -> Scalar:
+    def _lifting_torque(self, readings: Readings, angle: Scalar) -> Scalar:
         """Return the drive torque (N m) that lifts the front wheel to an angle (rad), with the
         gains of `Wheelie`.
         """
         error = 2000.0 * (angle + readings.pitch) + 200.0 * readings.angular_velocity[1]
         return where(angle > 0.0, saturate(error, self.lift_limit), 0.0)
 
-    def _bar(self, readings: Readings, command: dict[str, Scalar], hands: Scalar) -> Scalar | Guide:
+    def _handlebar_torque(
+        self, readings: Readings, command: dict[str, Scalar], hand_torque: Scalar
+    ) -> Scalar | Guide:
         """Return the torque on the handlebar (N m), or its prescribed acceleration as a `Guide`."""
         assist = assist_torque(readings, command["balance_help"], self.assisted_below)
-        torque = hands - command["lean_help"] * readings.lean_rate + assist
+        torque = hand_torque - command["lean_help"] * readings.lean_rate + assist
         if self.bar == "free":
             return torque
         into_fall = 0.8 * readings.lean + 0.3 * readings.lean_rate
         target = command["steer_angle"] - command["angle_help"] * into_fall
-        acceleration = approach(readings, "steer", target, self.bar_frequency)
+        acceleration = approach_target(readings, "steer", target, self.bar_frequency)
         if self.bar == "guided":
             return Guide(acceleration)
         return Guide(acceleration, command["by_angle"], torque)
@@ -147,7 +149,7 @@ def rim_speed(readings: Readings, joint: str) -> Scalar:
     return wheel.surface.reach * readings.rate(joint)
 
 
-def approach(readings: Readings, joint: str, target: Scalar, frequency: float) -> Scalar:
+def approach_target(readings: Readings, joint: str, target: Scalar, frequency: float) -> Scalar:
     """Return the joint acceleration (rad/s2) of a critically damped oscillator about a target angle
     (rad).
     """

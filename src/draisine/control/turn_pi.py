@@ -85,15 +85,15 @@ class TurnPI:
         """Return steer and drive torque (N m), and the errors as the rates of their integrals."""
         e1 = self.reference(readings.t) - readings.joint(self.steer)
         e3 = self.wheel_rate_target - readings.rate(self.drive)
-        steer, steer_rate = self._command(
+        steer, steer_rate = self._limited_torque(
             e1, z[0], -self.steer_gain, -self.steer_integral_gain, self.steer_limit
         )
-        drive, drive_rate = self._command(
+        drive, drive_rate = self._limited_torque(
             e3, z[1], self.drive_gain, self.drive_integral_gain, self.drive_limit
         )
         return {self.steer: steer, self.drive: drive}, (steer_rate, drive_rate)
 
-    def _command(
+    def _limited_torque(
         self, error: Scalar, integral: Scalar, gain: float, integral_gain: float, limit: float
     ) -> tuple[Scalar, Scalar]:
         """Return a torque (N m) limited to -limit ... limit, and the rate of its error integral."""

@@ -143,7 +143,7 @@ def compare_expected(result: Result) -> Iterator[Finding]:
         for quantity, numbers in block.values.items():
             expected = np.atleast_1d(np.asarray(numbers, float))
             if isinstance(scenario, (MapScenario, SweepScenario, GaitScenario)):
-                places, ours = _read_grid(result, block, quantity)
+                places, ours = _read_grid_values(result, block, quantity)
             elif isinstance(scenario, LinearScenario):
                 speeds = block.at if isinstance(block.at, list) else None
                 places = [f"v = {v:g} m/s" for v in speeds] if speeds else [""]
@@ -153,28 +153,28 @@ def compare_expected(result: Result) -> Iterator[Finding]:
                 places = [""]
                 ours = cycle.cycle_quantity(quantity, labels, result.data)
             else:
-                places, ours = _read_run(result.bodies, block, quantity)
-            # Measurements after the end of a shortened run have no computed value and are skipped. For a
-            # number with a bound, a missing computed value is an error.
+                places, ours = _read_run_values(result.bodies, block, quantity)
+            # Skip measurements after the end of a shortened run, because they have no computed
+            # value. A missing computed value of a number with a bound is an error.
             indices = np.flatnonzero(block.judged | np.isfinite(ours))
             is_disputed = block.origin == "disputed"
             groups = np.split(indices, len(indices)) if is_disputed else [indices]
             for group in groups:
                 if len(group):
                     compared_places = [places[k] for k in group]
-                    yield _compare(
+                    yield _compare_values(
                         block, quantity, group, compared_places, expected[group], ours[group]
                     )
 
 
-def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+def _read_run_values(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
     """Return labels and computed values of a quantity of a run.
 
     The values are those at the times of the block, or the single value of a scalar query.
     """
     times = bodies.data["time"].values
     if isinstance(block.at, list) and block.origin == "measured":
-        # Measurements have their own sampling times, so the computed run is interpolated.
+        # Measurements have sampling times of their own. Therefore interpolate the computed run.
         ours = np.interp(block.at, times, evaluate_series(quantity, bodies), right=np.nan)
         return [f"t = {t:g} s" for t in block.at], ours
     if isinstance(block.at, list):
@@ -190,14 +190,14 @@ def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str]
     return [""], np.array([parse_query(quantity, bodies.model).evaluate(bodies)])
 
 
-def _read_grid(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+def _read_grid_values(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
     """Return labels and computed values of a quantity at the grid points of a block."""
     assert isinstance(block.at, dict)  # checked by `scenario.validate.expectations`
     data = result.data
     index = {}
     for name, values in block.at.items():
         nodes = data[name].values
-        nearest = [_find_node(nodes, x) for x in values]
+        nearest = [_find_grid_index(nodes, x) for x in values]
         for x, k in zip(values, nearest, strict=True):
             if k is None:
                 raise DataError(
@@ -210,11 +210,14 @@ def _read_grid(result: Result, block: Expected, quantity: str) -> tuple[list[str
             for k in range(len(next(iter(index.values()))))
         ]
     )
-    places = [", ".join(f"{n} = {_short(block.at[n][k])}" for n in index) for k in range(len(ours))]
+    places = [
+        ", ".join(f"{n} = {_format_coordinate(block.at[n][k])}" for n in index)
+        for k in range(len(ours))
+    ]
     return places, ours
 
 
-def _find_node(nodes: Any, value: float | str) -> int | None:
+def _find_grid_index(nodes: Any, value: float | str) -> int | None:
     """Return the index of a value among the node coordinates of one grid axis; None if it is not a node."""
     if nodes.dtype.kind != "f":
         matches = np.nonzero(nodes == str(value))[0]
@@ -225,30 +228,31 @@ def _find_node(nodes: Any, value: float | str) -> int | None:
     return k if abs(nodes[k] - value) <= NODE_TOLERANCE else None
 
 
-def _short(x: float | str) -> str:
+def _format_coordinate(coordinate: float | str) -> str:
     """Format a coordinate of a grid point as short text."""
-    return x if isinstance(x, str) else f"{x:.4g}"
+    return coordinate if isinstance(coordinate, str) else f"{coordinate:.4g}"
 
 
-def _compare(
+def _compare_values(
     block: Expected,
     quantity: str,
     indices: Any,
-    places: list[str],
+    labels: list[str],
     expected: Floats,
-    ours: Floats,
+    computed: Floats,
 ) -> Finding:
     """Compare the expected numbers of a block at the given indices with the computed values."""
-    deviation = np.abs(ours - expected)
+    deviation = np.abs(computed - expected)
     if quantity == "yaw":
-        # Yaw angles that differ by whole turns are equal.
-        wrapped = (ours - expected + np.pi) % (2.0 * np.pi) - np.pi
+        # Yaw angles that differ by whole turns are equal: use the smallest difference.
+        wrapped = (computed - expected + np.pi) % (2.0 * np.pi) - np.pi
         deviation = np.abs(wrapped)
-    # A factor f allows values from x/f to f x, with the sign of x.
-    larger = ours * np.sign(expected) > np.abs(expected)
+    # A factor f as bound accepts values from x/f to f x that have the sign of x.
+    larger = computed * np.sign(expected) > np.abs(expected)
     by_factor = np.where(larger, block.factor - 1.0, 1.0 - 1.0 / block.factor)
     allowed = block.atol + (block.rtol + by_factor) * np.abs(expected)
-    # The worst point has the largest deviation relative to its bound, unless the bound is zero.
+    # Report the point with the largest deviation relative to its bound. If the bound is zero, use
+    # the deviation itself.
     excess = np.where(np.isnan(deviation), np.inf, deviation - allowed)
     ratio = np.where(allowed > 0.0, excess / np.where(allowed > 0.0, allowed, 1.0), excess)
     worst = int(np.argmax(ratio))
@@ -256,9 +260,9 @@ def _compare(
         block.title,
         block.origin,
         quantity,
-        places[worst],
+        labels[worst],
         float(expected[worst]),
-        float(ours[worst]),
+        float(computed[worst]),
         float(deviation[worst]),
         float(allowed[worst]),
         len(expected),

@@ -9,7 +9,7 @@ from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.formulations._plug import Evaluator, interpret
 from draisine.model.names import label_units
-from draisine.reading.document import language_of
+from draisine.reading.document import find_printer
 from draisine.registry import find, is_file, names
 from draisine.system.system import System
 
@@ -19,23 +19,26 @@ Outputs = Mapping[str, Sequence[Any]]
 """Type of the traced outputs of a program: name -> values."""
 
 
-def languages() -> tuple[str, ...]:
+def list_languages() -> tuple[str, ...]:
     """Return the names of all output formats of equations: programming languages, JSON, typeset pages.
 
     >>> "c" in languages(), "paper" in languages()
     (True, True)
     """
-    return (*(name for name in names("target") if name != "native"), "json", *page_languages())
+    return (*(name for name in names("target") if name != "native"), "json", *list_page_languages())
 
 
-def page_languages(page: bool = False) -> tuple[str, ...]:
+def list_page_languages(includes_paper: bool = False) -> tuple[str, ...]:
     """Return the languages of typeset equations: "paper" and the names of the printers.
 
-    Some names, such as "c", denote a printer and a target of code generation. By default such a name means
-    the target, so it is left out. If `page` is set, because another option requires typeset equations, it
-    means the printer and is included.
+    Some names, such as "c", denote a printer and a target of code generation. By default such a name
+    means the target, so it is left out. If `includes_paper` is set, because another option requires
+    typeset equations, it means the printer and is included.
     """
-    return ("paper", *(name for name in names("printer") if page or name not in names("target")))
+    return (
+        "paper",
+        *(name for name in names("printer") if includes_paper or name not in names("target")),
+    )
 
 
 def write_page(
@@ -58,7 +61,7 @@ def write_page(
     >>> r"\dot{v}" in write_page(compile("chaplygin_sleigh"))
     True
     """
-    printer = language_of(suffix or ".tex") if language == "paper" else language
+    printer = find_printer(suffix or ".tex") if language == "paper" else language
     if stages:
         return system.explain(mode).write(printer)
     page = system.equations(mode, form=form, full=full, linear=linear, formulation=formulation)
@@ -82,7 +85,7 @@ def write_program(
     True
     """
     if not is_file(language):
-        expect_known("Unknown language", language, languages(), UnknownNameError)
+        expect_known("Unknown language", language, list_languages(), UnknownNameError)
     entries: dict[str, Sequence[str]] = {}
     if formulation == "projected":
         machine = system.machine(mode)
@@ -103,7 +106,7 @@ def write_program(
     entries = {"parameters": list(system.parameters)} | entries
     entries = {array: labels for array, labels in entries.items() if array in traced.inputs}
     if language == "json":
-        return as_json(traced, list(entries.get("parameters", ())))
+        return serialise_program(traced, list(entries.get("parameters", ())))
     return str(find("target", language)(traced, entries))
 
 
@@ -119,7 +122,7 @@ def trace_formulation(formulation: str, system: System) -> Program:
         return system.machine().programs["free"]
     programs: list[Program] = []
 
-    # A formulation calls `realise` to make its equations executable. The program is recorded in this
+    # A formulation calls `realise` to make its equations executable. Record the program in this
     # call, because the formulation itself returns numbers only.
     def record_program(inputs: Inputs, outputs: Outputs) -> Evaluator:
         """Build the program of traced inputs and outputs, store it, and return its evaluator."""
@@ -130,7 +133,7 @@ def trace_formulation(formulation: str, system: System) -> Program:
     return programs[0]
 
 
-def as_json(program: Program, parameters: list[str]) -> str:
+def serialise_program(program: Program, parameters: list[str]) -> str:
     """Serialise a program as JSON: name, parameters, sizes of inputs, operations in order, outputs."""
     return json.dumps(
         {

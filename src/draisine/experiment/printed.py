@@ -35,7 +35,8 @@ from draisine.scenario.schema import CycleScenario, LinearScenario, SweepScenari
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import to_thesis
 
-# Verdicts, as defined at the top of this file.
+# Verdicts of the comparison of a printed number with the computed one, see the docstring of this
+# file
 AGREES = "agrees"
 ROUNDING = "agrees within rounding"
 DISPUTED = "disputed"
@@ -52,7 +53,7 @@ UNITS = {
     "cm": 1e-2,
     "h": 3600.0,
     "d": 86400.0,
-    # Mean month and year of the Julian calendar (365.25 d), the convention of astronomy.
+    # Mean month and year of the Julian calendar (365.25 d), as usual in astronomy.
     "months": 365.25 / 12.0 * 86400.0,
     "years": 365.25 * 86400.0,
 }
@@ -130,11 +131,11 @@ def printed_documents() -> dict[str, str]:
     >>> list(printed_documents())
     ['mauny2017', 'mauny2018', 'schwab2003', 'escalona2012']
     """
-    return {document: content["title"] for document, content in _read_list().items()}
+    return {document: content["title"] for document, content in _read_number_list().items()}
 
 
 @cache
-def _read_list() -> dict[str, Any]:
+def _read_number_list() -> dict[str, Any]:
     """Return the content of `printed.toml`."""
     return tomllib.loads(files("draisine.experiment").joinpath("printed.toml").read_text("utf-8"))
 
@@ -153,7 +154,7 @@ def printed_numbers() -> Iterator[PrintedNumber]:
     >>> next(printed_numbers()).document
     'mauny2017'
     """
-    for document, content in _read_list().items():
+    for document, content in _read_number_list().items():
         for entry in content["number"]:
             if "inputs" in entry:
                 yield from _printed_inputs(document, entry)
@@ -222,17 +223,17 @@ def judge_numbers(
             if progress is not None:
                 progress((k + 1) / len(numbers))
     finally:
-        # The results of two dozen scenarios would otherwise stay in memory.
-        _result.cache_clear()
+        # Free the results of some two dozen scenarios, which would otherwise stay in memory.
+        _run_scenario.cache_clear()
     return judgements
 
 
 def judge_number(number: PrintedNumber) -> Judgement:
     """Compute one printed number and compare it with the printed text."""
-    computed = _compute(number)
-    is_close, is_near = _compare(number, computed)
+    computed = _compute_number(number)
+    is_close, is_near = _compare_digits(number, computed)
     if number.reason:
-        # A dispute must be visible in the computed number itself.
+        # A disputed number must differ from the printed one: otherwise there is nothing to dispute.
         verdict = UNFOUNDED if is_close else DISPUTED
     elif is_close:
         verdict = AGREES
@@ -241,7 +242,7 @@ def judge_number(number: PrintedNumber) -> Judgement:
     reason = number.reason
     if number.also:
         fields = {name: getattr(number, name) for name in number.__dataclass_fields__}
-        second = _compute(PrintedNumber(**(fields | dict(number.also))))
+        second = _compute_number(PrintedNumber(**(fields | dict(number.also))))
         reason = reason.format(also=f"{second:.4g}" if isinstance(second, float) else second)
     return Judgement(
         number.document,
@@ -255,7 +256,7 @@ def judge_number(number: PrintedNumber) -> Judgement:
     )
 
 
-def _compare(number: PrintedNumber, computed: float | str) -> tuple[bool, bool]:
+def _compare_digits(number: PrintedNumber, computed: float | str) -> tuple[bool, bool]:
     """Return whether a computed value rounds to the printed number, and whether it differs by one
     printed digit at most.
 
@@ -274,50 +275,52 @@ def _compare(number: PrintedNumber, computed: float | str) -> tuple[bool, bool]:
         holds = float(words[0]) <= computed <= float(words[2])
         return holds, holds
     value = float(number.printed)
-    step = number.step or _last_digit(number.printed)
+    step = number.step or _unit_of_last_digit(number.printed)
     deviation = abs(computed - value) / step
     return deviation <= 0.5 + ROUNDING_MARGIN, deviation <= 1.0 + ROUNDING_MARGIN
 
 
-def _last_digit(text: str) -> float:
+def _unit_of_last_digit(printed_number: str) -> float:
     """Return one unit of the last digit of a printed number.
 
     >>> _last_digit("4.622"), _last_digit("1870"), _last_digit("1e-12")
     (0.001, 1.0, 1e-12)
     """
-    mantissa, _, exponent = text.lower().partition("e")
+    mantissa, _, exponent = printed_number.lower().partition("e")
     decimals = len(mantissa.partition(".")[2])
     return float(f"1e{int(exponent or 0) - decimals}")
 
 
-def _compute(number: PrintedNumber) -> float | str:
+def _compute_number(number: PrintedNumber) -> float | str:
     """Return the computed value of a printed number in its unit, or as words."""
     if number.analysis:
         value = ANALYSES[number.analysis](**number.arguments)
     else:
-        value = _evaluate(_find_result(number.scenario, number.changes), number.query, number.at)
+        value = _evaluate_query(
+            _find_result(number.scenario, number.changes), number.query, number.at
+        )
     return value if isinstance(value, str) else float(value) / UNITS.get(number.unit, 1.0)
 
 
 def _find_result(scenario: str, changes: Mapping[str, Any] | None = None) -> Result:
     """Return the result of a scenario with changes; each one runs once per list."""
-    return _result(scenario, tuple(sorted((changes or {}).items())))
+    return _run_scenario(scenario, tuple(sorted((changes or {}).items())))
 
 
 @cache
-def _result(scenario: str, changes: tuple[tuple[str, Any], ...]) -> Result:
+def _run_scenario(scenario: str, changes: tuple[tuple[str, Any], ...]) -> Result:
     """Run a scenario with changes by key path."""
     return run(scenario, changes=dict(changes))
 
 
-def _evaluate(result: Result, query: str, at: Mapping[str, Any]) -> float:
+def _evaluate_query(result: Result, query: str, selection: Mapping[str, Any]) -> float:
     """Return one number of a result: of a run, a sweep, a cycle or eigenvalues."""
     scenario = result.loaded.scenario
     match scenario:
         case SweepScenario():
-            return float(result.data[query].sel(at).item())
+            return float(result.data[query].sel(selection).item())
         case LinearScenario():
-            speeds = [at["speed"]] if at else None
+            speeds = [selection["speed"]] if selection else None
             return float(straight_quantity(query, result.system.model, result.data, speeds)[0])
         case CycleScenario():
             labels = cycle.cycle_labels(result.system.model, scenario.cycle.components)
@@ -333,7 +336,7 @@ def _benchmark_parameter(name: str) -> float:
     benchmark = parameter_set("whipple", "benchmark")
     values = {**benchmark, **to_thesis(benchmark)}
     counts = _count_coordinates()
-    # The thesis counts constraints m and joints n.
+    # Mauny's thesis (2018) calls the number of constraints m and the number of joints n.
     return {"m": counts["contact rows"], "n": counts["joints"]}.get(name) or values[name]
 
 
@@ -343,8 +346,8 @@ def _count_coordinates() -> dict[str, float]:
     bodies = len(model.bodies)
     joints = len(model.joints)
     wheels = sum(isinstance(contact, Wheel) for contact in model.contacts)
-    # A hinge leaves one of six relative coordinates. A rolling wheel fixes the height of its contact
-    # point, and two velocities along the ground.
+    # A hinge leaves one of six relative coordinates. A rolling wheel determines the height of its
+    # contact point, and two velocities along the ground.
     hinge_constraints = 5 * joints
     heights = wheels
     rolling = 2 * wheels
@@ -369,49 +372,54 @@ def _count_coordinates() -> dict[str, float]:
     }
 
 
-def _tail_length() -> float:
+def _compute_tail_length() -> float:
     """Return the distance (m) of ROCR's tail mass from its joint, MS1 / m1."""
     values = _find_result("mauny2018/rocr-gait-a").system.parameters
     return float(values["MS1"] / values["m1"])
 
 
-def _phase_of_zero_speed() -> float:
+def _find_phase_of_zero_speed() -> float:
     """Return the phase (rad) at which ROCR's straight gaits do not climb, by the secant method."""
 
-    def speed(phase: float) -> float:
+    def mean_climbing_speed(phase: float) -> float:
         """Return the mean climbing speed (m/s) of the straight gait at a phase (rad)."""
         changes = {"vehicle.parameters.phase": phase}
-        return _evaluate(_find_result("mauny2018/rocr-gait-b", changes), "mean_speed", {})
+        return _evaluate_query(_find_result("mauny2018/rocr-gait-b", changes), "mean_speed", {})
 
     a, b = 3.74, 3.76
-    speed_a, speed_b = speed(a), speed(b)
-    # Speed is smooth and monotonic here; three steps reach 1e-9 rad.
+    speed_a, speed_b = mean_climbing_speed(a), mean_climbing_speed(b)
+    # The mean speed is a smooth and monotonic function of the phase: three steps of the secant
+    # method reach 1e-9 rad.
     for _ in range(3):
         a, b, speed_a = b, b - speed_b * (b - a) / (speed_b - speed_a), speed_b
-        speed_b = speed(b)
+        speed_b = mean_climbing_speed(b)
     return b
 
 
-def _turn_radius() -> float:
+def _compute_turn_radius() -> float:
     """Return the radius (m) of the path of the rear hub at the end of the thesis's turn."""
     result = _find_result("mauny2018/controlled-turn")
-    return 1.0 / _evaluate(result, "final path_curvature[rear]", {})
+    return 1.0 / _evaluate_query(result, "final path_curvature[rear]", {})
 
 
-def _time_per_millimetre(drift: float) -> float:
+def _compute_drift_time(drift: float) -> float:
     """Return the time (s) in which a contact point drifts by 1 mm at a printed speed (m/s)."""
     return 1e-3 / drift
 
 
-def _correction_difference(series: str) -> float:
-    """Return the largest difference of a series between runs with and without the correction (2.41)."""
+def _compute_correction_difference(series_name: str) -> float:
+    """Return the largest difference of a time series between runs with and without the drift
+    correction, eq. (2.41) of Mauny's thesis (2018).
+    """
     corrected = _find_result("mauny2018/drift-corrected")
     plain = _find_result("mauny2018/drift-corrected", {"run.drift": "none"})
-    difference = evaluate_series(series, corrected.bodies) - evaluate_series(series, plain.bodies)
+    difference = evaluate_series(series_name, corrected.bodies) - evaluate_series(
+        series_name, plain.bodies
+    )
     return float(np.abs(difference).max())
 
 
-def _processor_time() -> float:
+def _measure_processor_time() -> float:
     """Return the processor time (s) of 5 s of the passive run at 5 ms per step, without compilation."""
     changes = {"run.dt": 0.005, "run.drift": "none"}
     _find_result("mauny2018/drift-corrected", changes)  # compiles the program
@@ -420,39 +428,41 @@ def _processor_time() -> float:
     return time.process_time() - start
 
 
-def _bounce_order() -> str:
+def _find_bounce_order() -> str:
     """Return the wheels of the first five collisions of the elastic test in the order of time."""
     events = read_events(_find_result("mauny2018/elastic-bounces").data)
     wheels = [str(e["contact"][0]).partition(":")[0] for e in events if e["kind"] == "collision"]
     return ", ".join(wheels[:5])
 
 
-def _pitch_time() -> float:
+def _compute_pitch_time() -> float:
     """Return the time (s) from the start of the pitch control in flight to the landing."""
     result = _find_result("mauny2018/ramp-jump-pitched")
-    return _evaluate(result, "collision 1 time", {}) - _start_of_law(result)
+    return _evaluate_query(result, "collision 1 time", {}) - _find_start_of_law(result)
 
 
-def _wheelie_time() -> float:
+def _compute_wheelie_time() -> float:
     """Return the time (s) from the start of the wheelie to the pitch of 30 degrees."""
     result = _find_result("mauny2018/wheelie-held")
-    return _evaluate(result, "time when pitch = -30deg", {}) - _start_of_law(result)
+    return _evaluate_query(result, "time when pitch = -30deg", {}) - _find_start_of_law(result)
 
 
-def _torque_ratio() -> float:
-    """Return the peak torque of the wheelie relative to the 50 N m of the motor that the thesis cites."""
-    peak = _evaluate(_find_result("mauny2018/wheelie-held"), "peak inputs[rear_wheel]", {})
+def _compute_torque_ratio() -> float:
+    """Return the peak torque of the wheelie relative to 50 N m, the torque of the motor in Mauny's
+    thesis (2018).
+    """
+    peak = _evaluate_query(_find_result("mauny2018/wheelie-held"), "peak inputs[rear_wheel]", {})
     return peak / 50.0
 
 
-def _start_of_law(result: Result) -> float:
+def _find_start_of_law(result: Result) -> float:
     """Return the time (s) at which the wheelie law of a scenario begins to lift the front wheel."""
     law = result.loaded.plan.law
     laws = getattr(law, "laws", (law,))
     return float(next(each.lift_at for each in laws if hasattr(each, "lift_at")))
 
 
-def _absent_impulse() -> float:
+def _find_rear_impulse() -> float:
     """Return the normal impulse (N s) of the rear wheel at the first impact: 0 if the wheel is not in the
     accepted contact set.
     """
@@ -460,7 +470,7 @@ def _absent_impulse() -> float:
     return float(event["impulse"].get("rear:ground", [0.0])[0])
 
 
-def _scenario_input(scenario: str, path: str) -> float:
+def _read_scenario_input(scenario: str, path: str) -> float:
     """Return an input of a scenario in SI units by its key path, or a parameter of its vehicle."""
     loaded = load(scenario)
     value: Any = loaded.content
@@ -476,18 +486,18 @@ def _scenario_input(scenario: str, path: str) -> float:
 ANALYSES: dict[str, Callable[..., float | str]] = {
     "benchmark_parameter": _benchmark_parameter,
     "count": lambda name: _count_coordinates()[name],
-    "scenario_input": _scenario_input,
+    "scenario_input": _read_scenario_input,
     "radians": lambda degrees: math.radians(degrees),
-    "tail_length": _tail_length,
-    "phase_of_zero_speed": _phase_of_zero_speed,
-    "turn_radius": _turn_radius,
-    "time_per_millimetre": _time_per_millimetre,
-    "correction_difference": _correction_difference,
-    "processor_time": _processor_time,
-    "bounce_order": _bounce_order,
-    "pitch_time": _pitch_time,
-    "wheelie_time": _wheelie_time,
-    "torque_ratio": _torque_ratio,
-    "absent_impulse": _absent_impulse,
+    "tail_length": _compute_tail_length,
+    "phase_of_zero_speed": _find_phase_of_zero_speed,
+    "turn_radius": _compute_turn_radius,
+    "time_per_millimetre": _compute_drift_time,
+    "correction_difference": _compute_correction_difference,
+    "processor_time": _measure_processor_time,
+    "bounce_order": _find_bounce_order,
+    "pitch_time": _compute_pitch_time,
+    "wheelie_time": _compute_wheelie_time,
+    "torque_ratio": _compute_torque_ratio,
+    "absent_impulse": _find_rear_impulse,
 }
 """Computations that are more than one query of a scenario: name -> function."""

@@ -45,13 +45,13 @@ def summarise_result(result: Result) -> dict[str, Any]:
         "scenario": result.loaded.name,
         "vehicle": result.loaded.scenario.vehicle.name,
         "parameters": dict(result.system.parameters),
-        **_summary_by_kind(result),
+        **_summarise_by_kind(result),
         "outcome": result.outcome,
         "seconds": result.seconds,
     }
 
 
-def _summary_by_kind(result: Result) -> dict[str, Any]:
+def _summarise_by_kind(result: Result) -> dict[str, Any]:
     """Return the part of a result's summary that depends on the kind of scenario."""
     data = result.data
     match result.loaded.scenario.kind:
@@ -59,11 +59,11 @@ def _summary_by_kind(result: Result) -> dict[str, Any]:
             return {"runs": list_runs(result)}
         case "map":
             ends = {str(n): (float(v.min()), float(v.max())) for n, v in data.data_vars.items()}
-            return {"ranges": {n: [_plain(x) for x in both] for n, both in ends.items()}}
+            return {"ranges": {n: [_finite_or_none(x) for x in both] for n, both in ends.items()}}
         case "linear":
             return _summarise_linear(data)
         case "cycle":
-            return {"cycle": summarise_cycle(data), "events": _events(result)}
+            return {"cycle": summarise_cycle(data), "events": _collect_events(result)}
     return _summarise_motion(result)
 
 
@@ -71,18 +71,20 @@ def _summarise_linear(data: Any) -> dict[str, Any]:
     """Return critical speeds, eigenvalues, gains and matrices of a linear scenario."""
     modes = [str(name) for name in data["eigenmode"].values]
     return {
-        "critical": {str(n): _plain(float(v)) for n, v in data.data_vars.items() if not v.dims},
+        "critical": {
+            str(n): _finite_or_none(float(v)) for n, v in data.data_vars.items() if not v.dims
+        },
         "speed": data["speed"].values.tolist(),
         "eigenvalues": {
             part: dict(zip(modes, data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
             for part in ("real", "imaginary")
         },
-        "gains": _gains(data),
+        "gains": _collect_gains(data),
         "matrices": {n: data[n].values.tolist() for n in CANONICAL_MATRICES if n in data},
     }
 
 
-def _gains(data: Any) -> dict[str, dict[str, float]]:
+def _collect_gains(data: Any) -> dict[str, dict[str, float]]:
     """Return the gains of state feedback as input -> state -> gain; empty without feedback."""
     if "gain" not in data:
         return {}
@@ -94,7 +96,8 @@ def _gains(data: Any) -> dict[str, dict[str, float]]:
 def _summarise_motion(result: Result) -> dict[str, Any]:
     """Return final values, energies, gaps, events and validity of a run, or of one state."""
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
-    # The zero of potential energy is arbitrary, so the drift is divided by the changes of energy.
+    # The zero of potential energy is arbitrary. Therefore divide the drift by the changes of
+    # energy.
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
     gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
     gap = float(gaps[np.isfinite(gaps)].max()) if np.isfinite(gaps).any() else None
@@ -109,12 +112,12 @@ def _summarise_motion(result: Result) -> dict[str, Any]:
         "final": final_values(result),
         "energy": energy,
         "maximum_gap": gap,
-        "events": _events(result),
+        "events": _collect_events(result),
         "validity": None if result.validity is None else json.loads(result.validity.dumps()),
     }
 
 
-def _events(result: Result) -> list[dict[str, Any]]:
+def _collect_events(result: Result) -> list[dict[str, Any]]:
     """Return the events of a run as plain data: time, kind, contacts, impulses and energies."""
     names = ("time", "kind", "contact", "impulse", "energy", "gain")
     return [{name: event[name] for name in names} for event in event_records(result.events)]
@@ -128,17 +131,20 @@ def list_runs(result: Result) -> list[dict[str, Any]]:
         for n, x in (result.data.coords | result.data.data_vars).items()
     }
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return [{n: _plain(x) if isinstance(x, float) else x for n, x in row.items()} for row in rows]
+    return [
+        {n: _finite_or_none(x) if isinstance(x, float) else x for n, x in row.items()}
+        for row in rows
+    ]
 
 
-def run_lines(result: Result) -> list[str]:
+def describe_runs(result: Result) -> list[str]:
     """Return text lines about a sweep: each run that stopped early, and the number of runs."""
     outcomes = result.data["outcome"]
     lines: list[str] = []
     stopped = 0
     completed = 0
     dim = outcomes.dims[0]
-    # A store may contain millions of runs, so only one block is in memory at a time.
+    # A store may contain millions of runs: load one block at a time.
     for k in range(0, outcomes.sizes[dim], RUNS_PER_BLOCK):
         block = outcomes.isel({dim: slice(k, k + RUNS_PER_BLOCK)}).load()
         early = np.argwhere(~np.isin(block.values, ["completed", NOT_RUN]))
@@ -167,13 +173,13 @@ def final_values(result: Result) -> dict[str, float | None]:
     ]
     values: dict[str, float | None] = {"time": float(result.data["time"].values[-1])}
     for name in dict.fromkeys(names):
-        values[name] = _plain(float(evaluate_series(name, bodies)[-1]))
+        values[name] = _finite_or_none(float(evaluate_series(name, bodies)[-1]))
     return values
 
 
-def _plain(x: float) -> float | None:
+def _finite_or_none(number: float) -> float | None:
     """Return a finite number unchanged, and None otherwise, because JSON has no NaN."""
-    return x if math.isfinite(x) else None
+    return number if math.isfinite(number) else None
 
 
 def tabulate_result(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
@@ -186,7 +192,7 @@ def tabulate_result(result: Result, full: bool = False) -> list[tuple[str, str, 
         return []
     model = result.system.model
     bodies = result.bodies
-    # Rotation angles of wheels grow with the distance and are not informative.
+    # Leave out the rotation angles of wheels: they grow with the distance and are not informative.
     wheel_bodies = {c.body for c in model.wheels}
     joints = [j.name for j in model.joints if j.child not in wheel_bodies]
     angles = base_angles(model)
@@ -200,7 +206,7 @@ def tabulate_result(result: Result, full: bool = False) -> list[tuple[str, str, 
     for name in dict.fromkeys(names):
         x, unit = readable(evaluate_series(name, bodies), series_unit(name, model))
         values = (x[0], x[-1], x.min(), x.max())
-        rows.append((name, unit, [_clean(y, unit) for y in values]))
+        rows.append((name, unit, [_round_for_print(y, unit) for y in values]))
     return rows
 
 
@@ -215,11 +221,11 @@ def tabulate_state(result: Result) -> list[tuple[str, str, list[float]]]:
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
         x = [evaluate_series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
         x, unit = readable(x, series_unit(name, model))
-        rows.append((name, unit, [_clean(y, unit) for y in x]))
+        rows.append((name, unit, [_round_for_print(y, unit) for y in x]))
     return rows
 
 
-def _clean(x: float, unit: str) -> float:
+def _round_for_print(number: float, unit: str) -> float:
     """Round a number for printing; accumulated round-off becomes zero.
 
     The bound is 1e-8 in SI units. It is larger for degrees, because 1e-7 rad is 6e-6 deg.
@@ -227,33 +233,33 @@ def _clean(x: float, unit: str) -> float:
     >>> _clean(-7.4e-6, "deg"), _clean(-7.4e-6, "m")
     (0.0, -7.4e-06)
     """
-    return 0.0 if abs(x) < (1e-5 if unit.startswith("deg") else 1e-8) else float(x)
+    return 0.0 if abs(number) < (1e-5 if unit.startswith("deg") else 1e-8) else float(number)
 
 
 def describe_result(result: Result) -> list[str]:
     """Return the text lines that are printed below the table of a result."""
     seconds = f"computed in {result.seconds:.3g} s"
     if result.loaded.scenario.kind in ("sweep", "gait"):
-        *lines, count = run_lines(result)
+        *lines, count = describe_runs(result)
         return [*lines, f"{count}, {seconds}"]
     content = summarise_result(result)
     if "cycle" in content:
-        return [*cycle.cycle_lines(result.data), seconds]
+        return [*cycle.describe_cycle(result.data), seconds]
     if "critical" in content:
-        critical = critical_lines(content["critical"])
-        lines = crossing_lines(result.data) or critical or growth_lines(result)
+        critical = describe_critical_speeds(content["critical"])
+        lines = describe_stability_changes(result.data) or critical or describe_growth(result)
         return [*lines, seconds]
     if "energy" not in content:
         points = int(np.prod(list(result.data.sizes.values())))
         ranges = [
-            f"{name}: {_in_degrees(result, name, low)} to {_in_degrees(result, name, high)}"
+            f"{name}: {_format_in_degrees(result, name, low)} to {_format_in_degrees(result, name, high)}"
             for name, (low, high) in content["ranges"].items()
         ]
         return [*ranges, f"{points} configurations, {seconds}"]
-    return [*_motion_lines(result, content), _outcome_line(result, seconds)]
+    return [*_describe_motion(result, content), _describe_outcome(result, seconds)]
 
 
-def _outcome_line(result: Result, seconds: str) -> str:
+def _describe_outcome(result: Result, seconds: str) -> str:
     """Return the last text line of a run: outcome, final time, samples and computing time."""
     time = result.data["time"].values
     if len(time) == 1:
@@ -261,7 +267,7 @@ def _outcome_line(result: Result, seconds: str) -> str:
     return f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}"
 
 
-def _motion_lines(result: Result, content: Mapping[str, Any]) -> list[str]:
+def _describe_motion(result: Result, content: Mapping[str, Any]) -> list[str]:
     """Return text lines about energy, gaps, events and validity of a run."""
     energy = content["energy"]
     time = result.data["time"].values
@@ -274,15 +280,15 @@ def _motion_lines(result: Result, content: Mapping[str, Any]) -> list[str]:
     if content["maximum_gap"] is not None:
         opened = "; contacts were open" if content["maximum_gap"] > OPEN_GAP else ""
         lines.append(f"maximum gap of a contact: {content['maximum_gap']:.1e} m{opened}")
-    lines += event_lines(content["events"])
+    lines += describe_events(content["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
-    if (wheels := _airborne_wheels(result)) is not None:
+    if (wheels := _list_airborne_wheels(result)) is not None:
         lines.append(f"still in the air at the end{wheels}: --until {2.0 * time[-1]:.3g}")
     return lines
 
 
-def _airborne_wheels(result: Result) -> str | None:
+def _list_airborne_wheels(result: Result) -> str | None:
     """Return the names of the wheels in the air at the end of a jump as text; None after the landing.
 
     The text is empty if all wheels are in the air. A run is a jump only if all wheels were in the air at
@@ -298,7 +304,7 @@ def _airborne_wheels(result: Result) -> str | None:
     return "" if above[-1].all() else f", {' and '.join(map(str, names))}"
 
 
-def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
+def describe_events(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one text line per event: time, kind, contacts and normal impulses."""
     lines = []
     for event in events[:MAX_LISTED_ITEMS]:
@@ -306,7 +312,7 @@ def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
         smallest = RELATIVE_ROUND_OFF * max(map(abs, normal.values()), default=0.0)
         impulses = [f"{name} {x:.6g} N s" for name, x in normal.items() if abs(x) > smallest]
         gain = ""
-        # Some impact models create energy, which the user must notice; round-off is not reported.
+        # Report energy that an impact model creates, but not round-off.
         if impulses and event["gain"] > RELATIVE_ROUND_OFF * max(1.0, abs(event["energy"])):
             gain = f"; it creates {event['gain']:.3g} J"
         contacts = ", ".join(impulses or event["contact"])
@@ -316,7 +322,7 @@ def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
+def describe_critical_speeds(critical: Mapping[str, float | None]) -> list[str]:
     """Return text lines about the critical speeds (m/s) of a bicycle."""
     labels = {
         "weave_speed": "weave speed",
@@ -329,7 +335,7 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
         f"{label}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{label}: none"
         for name, label in labels.items()
     ]
-    lines[0] += _frequency_text(0.0) if critical["weave_frequency"] == 0.0 else ""
+    lines[0] += _format_frequency(0.0) if critical["weave_frequency"] == 0.0 else ""
     low = critical["stable_from"]
     high = critical["stable_to"]
     if low is None:
@@ -337,7 +343,7 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
     return [*lines, f"stable from {low:.6g} m/s" + (f" to {high:.6g} m/s" if high else " on")]
 
 
-def crossing_lines(data: Any) -> list[str]:
+def describe_stability_changes(data: Any) -> list[str]:
     """Return text lines about the speeds (m/s) at which an eigenmode changes its stability.
 
     They apply to two-wheelers on tyres or under a control law, within the searched range of
@@ -347,7 +353,7 @@ def crossing_lines(data: Any) -> list[str]:
         return []
     lines = [
         f"{crossing['name']} speed: {crossing['speed']:.9g} m/s"
-        f"{_frequency_text(crossing['frequency'])}, "
+        f"{_format_frequency(crossing['frequency'])}, "
         f"{'damped' if crossing['damped_above'] else 'unstable'} above it"
         for crossing in read_list_attribute(data, "crossings")
     ]
@@ -359,7 +365,7 @@ def crossing_lines(data: Any) -> list[str]:
     return [*lines, f"{no} mode changes its stability from {low:g} to {high:g} m/s"]
 
 
-def _frequency_text(frequency: float) -> str:
+def _format_frequency(frequency: float) -> str:
     """Format the frequency (rad/s) of an eigenmode at its stability limit; zero means a real eigenvalue.
 
     >>> _frequency_text(31.4), _frequency_text(0.0)
@@ -372,13 +378,11 @@ def _frequency_text(frequency: float) -> str:
     )
 
 
-def growth_lines(result: Result) -> list[str]:
+def describe_growth(result: Result) -> list[str]:
     """Return text lines about the first steady motion of a vehicle and its fastest growing eigenmode."""
     data = result.data
     steady = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
-    motion = ", ".join(
-        _quantity_text(result, str(n), x) for n, x in steady.items() if abs(x) > 1e-9
-    )
+    motion = ", ".join(_format_state(result, str(n), x) for n, x in steady.items() if abs(x) > 1e-9)
     inputs = dict(zip(data["input"].values, data["steady_input"].values[0], strict=True))
     units = {joint.name: joint.effort for joint in result.system.model.joints}
     drive = ", ".join(f"{n} {x:.6g} {units.get(n, '')}" for n, x in inputs.items() if abs(x) > 1e-9)
@@ -393,10 +397,10 @@ def growth_lines(result: Result) -> list[str]:
         speed = "" if len(speeds) == 1 else f", at {speeds[fastest]:g} m/s"
         stability = f"unstable{share}: the fastest grows with exp({growth[fastest]:.6g} t){speed}"
     first = f"steady motion at {speeds[0]:g} m/s: {motion or 'at rest in the zero configuration'}"
-    return [first, *_gain_lines(data), stability]
+    return [first, *_describe_gains(data), stability]
 
 
-def _gain_lines(data: Any) -> list[str]:
+def _describe_gains(data: Any) -> list[str]:
     """Return one text line per controlled input: its feedback law as a sum of gain times state deviation."""
     if "gain" not in data:
         return []
@@ -411,14 +415,14 @@ def _gain_lines(data: Any) -> list[str]:
     return lines
 
 
-def _quantity_text(result: Result, name: str, value: float) -> str:
+def _format_state(result: Result, name: str, value: float) -> str:
     """Format a state with name, value and unit; angles in degrees."""
     unit = "" if name.startswith("z[") else series_unit(name, result.system.model)
     value, unit = readable(value, unit)
     return f"{name} {value:.6g} {unit}".rstrip()
 
 
-def _in_degrees(result: Result, name: str, value: float | None) -> str:
+def _format_in_degrees(result: Result, name: str, value: float | None) -> str:
     """Format a value of a map with its unit; angles in degrees."""
     unit = str(result.data[name].attrs.get("units", ""))
     if value is None:

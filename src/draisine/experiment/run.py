@@ -179,11 +179,11 @@ def run(
         )
     match content:
         case RunScenario():
-            return _simulate(loaded, progress, mu, strict)
+            return _simulate_scenario(loaded, progress, mu, strict)
         case SweepScenario():
             return sweep(loaded, progress=progress)
         case StateScenario():
-            trajectory = _single_sample(system, loaded.plan.state(), content.inputs)
+            trajectory = _make_single_sample(system, loaded.plan.copy_state(), content.inputs)
             return _make_result(loaded, system, trajectory, time.perf_counter() - start_time)
         case CycleScenario():
             from draisine.experiment.kinds.cycle import find_cycle
@@ -191,17 +191,17 @@ def run(
             trajectory, data = find_cycle(loaded.plan, content.cycle)
             return _make_result(loaded, system, trajectory, time.perf_counter() - start_time, data)
         case _:
-            data = _analyse(content, system, loaded.plan.law)
+            data = _analyse_scenario(content, system, loaded.plan.law)
             seconds = time.perf_counter() - start_time
             data = _add_provenance(loaded, system, data)
             return Result(loaded, data, "completed", seconds, system)
 
 
-def _analyse(
+def _analyse_scenario(
     scenario: MapScenario | LinearScenario | GaitScenario, system: System, law: Any
 ) -> "Dataset":
     """Return the dataset of a scenario whose result is not a motion (map, linear, gait)."""
-    # Each kind imports its own analysis, so that the other kinds start faster.
+    # Import the analysis of one kind of scenario only, so that the other kinds start faster.
     match scenario:
         case MapScenario():
             from draisine.experiment.kinds.map import compute_contact_map
@@ -285,7 +285,9 @@ def sweep(
             "Add a table [sweep] with kind = 'sweep', or use `run`."
         )
     if resume and out is None:
-        raise ParameterError("Resuming needs the path of the interrupted store: set `out`.")
+        raise ParameterError(
+            "To resume a sweep, state the path of the interrupted store: set `out`."
+        )
     system = loaded.plan.system
     start_time = time.perf_counter()
     runner = Runner(loaded)
@@ -294,41 +296,45 @@ def sweep(
     execute = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
     run_chunks = partial(run_sweep, runner, execute, progress=progress)
     if out is None:
-        rows = SweepRows.empty(runner.outputs, count)
+        rows = SweepRows.make_empty(runner.outputs, count)
         run_chunks(
             range(-(-count // chunk)),
-            lambda k, block: rows.put(slice(k * chunk, k * chunk + len(block.outcome)), block),
+            lambda k, block: rows.put_rows(slice(k * chunk, k * chunk + len(block.outcome)), block),
         )
-        data = unflatten_runs(_sweep_table(runner, 0, rows))
-        return _sweep_result(loaded, system, data, time.perf_counter() - start_time)
-    # The table of a single run defines variables, types and attributes of the store.
-    template = _sweep_table(runner, 0, SweepRows.empty(runner.outputs, 1))
+        data = unflatten_runs(_make_sweep_table(runner, 0, rows))
+        return _make_sweep_result(loaded, system, data, time.perf_counter() - start_time)
+    # The table of one run without results defines variables, types and attributes of the store.
+    template = _make_sweep_table(runner, 0, SweepRows.make_empty(runner.outputs, 1))
     with open_store(template, count, Path(out), chunk, resume) as store:
-        run_chunks(store.missing(), partial(_write_chunk, runner, store))
-        data = store.finish()
+        run_chunks(store.find_missing_chunks(), partial(_write_chunk, runner, store))
+        data = store.add_content_hash()
     return Result(loaded, data, "completed", time.perf_counter() - start_time, system)
 
 
-def _write_chunk(runner: "Runner", store: "SweepStore", k: int, rows: "SweepRows") -> None:
+def _write_chunk(
+    runner: "Runner", store: "SweepStore", chunk_index: int, rows: "SweepRows"
+) -> None:
     """Write a chunk of runs to the store if it is complete; otherwise it is computed again on resuming."""
     if rows.finished:
-        store.write(k, _sweep_table(runner, k * runner.chunk, rows))
+        store.write_chunk(chunk_index, _make_sweep_table(runner, chunk_index * runner.chunk, rows))
 
 
-def _sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
+def _make_sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
     """Return the outputs of consecutive runs, starting with run number `first`, as a dataset."""
-    from draisine.experiment.sweep.table import sweep_table
+    from draisine.experiment.sweep.table import make_sweep_table
 
     loaded = runner.loaded
     last = first + len(rows.outcome)
     columns = runner.design.columns(first, last)
     numbers = np.arange(first, last)
     system = loaded.plan.system
-    data = sweep_table(runner.scenario, system.model, columns, rows, numbers)
+    data = make_sweep_table(runner.scenario, system.model, columns, rows, numbers)
     return _add_provenance(loaded, system, data)
 
 
-def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
+def _simulate_scenario(
+    loaded: Loaded, progress: Progress, mu: float | None, strict: bool
+) -> Result:
     """Return the result of a run; raise `SimulationError` with the partial result if the run stopped."""
     system = loaded.plan.system
     start_time = time.perf_counter()
@@ -338,17 +344,18 @@ def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool
         if error.partial is None:
             raise
         partial = _make_result(loaded, system, error.partial, time.perf_counter() - start_time)
-        # The message of `simulate` refers to its partial trajectory, which the partial result replaces here.
+        # The message of `simulate` refers to its partial trajectory. Remove this part, because the
+        # error contains a partial result instead.
         message = str(error).partition(" The part before")[0].partition("; the part before")[0]
         error_type = ValidityError if isinstance(error, ValidityError) else SimulationError
         raise error_type(message, partial) from error
     assert isinstance(loaded.scenario, RunScenario)
-    # The stack level points to the caller of `draisine.run`.
+    # With this stack level the warning refers to the caller of `draisine.run`.
     warn_invalid(trajectory, loaded.scenario.run.expects, stacklevel=4)
     return _make_result(loaded, system, trajectory, time.perf_counter() - start_time)
 
 
-def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
+def _make_sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
     """Return the result of a complete sweep; raise `SimulationError` if it was interrupted."""
     from draisine.simulation.contact.many import NOT_RUN
 
@@ -362,7 +369,7 @@ def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: floa
     return result
 
 
-def _single_sample(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
+def _make_single_sample(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
     """Return one state with its accelerations and forces as a trajectory of one sample."""
     machine = system.machine()
     y = machine.enter(start)
@@ -386,7 +393,7 @@ def _add_provenance(loaded: Loaded, system: System, data: "Dataset") -> "Dataset
     """Add scenario, vehicle and recipe as attributes, so that the dataset can be computed again."""
     name = loaded.scenario.vehicle.name
     data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
-    # The dataset of a run already contains its control law and its recipe.
+    # The dataset of a run contains its control law and its recipe already.
     if not isinstance(loaded.scenario, RunScenario):
         content = call_recipe("loaded", validate_scenario, loaded.name, loaded.name, loaded.content)
         recipe = f"{content}result = draisine.run(loaded)\n"

@@ -54,16 +54,17 @@ def write_scenario_simulator(scenario: str, language: str, folder: Path | None) 
     if plan.terrain is None:
         if isinstance(plan.contact.mode, GripSchedule):
             raise ParameterError(
-                f"{scenario}: a schedule of grips cannot be exported as a simulator."
+                f"{scenario}: a simulator cannot contain a schedule of grips. Choose a scenario "
+                "without one."
             )
         files = write_simulator(
-            plan.system, language, plan.state(), mode=plan.contact.mode, law=plan.law
+            plan.system, language, plan.copy_state(), mode=plan.contact.mode, law=plan.law
         )
         return _write_files(files, folder)
     files = write_terrain_simulator(
         plan.system,
         language,
-        plan.state(),
+        plan.copy_state(),
         plan.scenario.run.until,
         terrain=plan.terrain,
         law=plan.law,
@@ -105,7 +106,7 @@ def load_terrain_run(scenario: str) -> tuple[System, State, dict[str, Any]]:
         "numerics": plan.numerics,
         "until": plan.scenario.run.until,
     }
-    return plan.system, plan.state(), options
+    return plan.system, plan.copy_state(), options
 
 
 def _check_folder(folder: Path | None) -> Path:
@@ -131,7 +132,7 @@ def parse_start(
     """Return the initial state with the output values of `--initial` on the command line."""
     mistakes = Mistakes()
     initial = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
-    mistakes.check("--initial")
+    mistakes.raise_all("--initial")
     return state(system, mode=mode, at_rest=None, **dict[str, Any](initial.values))
 
 
@@ -146,5 +147,5 @@ def parse_law(
     text = (start or {}).get("forward_speed")
     speed = None if text is None else parse_number(text, "m/s")
     law = read_law(laws, (), system, speed, mistakes)
-    mistakes.check("--law")
+    mistakes.raise_all("--law")
     return law

@@ -11,24 +11,24 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.errors import ModelError, did_you_mean
-from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_point
+from draisine.mechanics.constraints import Ground, Mode, contact_directions, contact_point
 from draisine.mechanics.kinematics import Geometry, body_point, point_matrix, spin_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
 from draisine.model import ForceElement, Model, Tyre, Wrench
 
 
-def limit_inputs(model: Model, inputs: Array, rates: Array) -> Array:
+def limit_motor_torques(model: Model, inputs: Array, joint_rates: Array) -> Array:
     """Return the inputs (n + 3 k,) with the torques of n joints limited by their motors, eq. [motor-limits].
 
-    `rates` are the joint rates (n,), rad/s or m/s.
+    `joint_rates` are the joint rates (n,), rad/s or m/s.
     """
     if all(joint.motor is None for joint in model.joints):
         return inputs
     limited = list(inputs)
     for k, joint in enumerate(model.joints):
         if joint.motor is not None:
-            limited[k] = joint.motor.limit(inputs[k], rates[k])
+            limited[k] = joint.motor.limit(inputs[k], joint_rates[k])
     return array(limited)
 
 
@@ -49,7 +49,7 @@ def generalised_input_force(
         if force.frame == "world":
             force_base = world.R.T @ f
         else:
-            force_base = geo.R0[point.link] @ (tree.axes(force.body) @ f)
+            force_base = geo.R0[point.link] @ (tree.axes_in_link(force.body) @ f)
         Q = Q + point_matrix(tree, geo, point, ref).T @ force_base
     return array(Q)
 
@@ -60,7 +60,8 @@ class ElementForces:
 
     Q: Array  # generalised force for v = (V at ref, W, rdot), (6 + n,)
     rates: list[Scalar]  # time derivatives of the states of all force elements
-    # Force of the force elements on each contact by name, in the base's axes, N, (3,)
+    # Force (N) of the force elements on each contact, by name of the contact, in the base's axes,
+    # (3,)
     pushes: dict[str, Array]
 
 
@@ -95,7 +96,7 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
             )
         rates += list(state_rates)
         for name, value in forces.items():
-            Q = Q + _generalised(readings, element, name, value, pushes)
+            Q = Q + _sum_element_force(readings, element, name, value, pushes)
     return ElementForces(array(Q), rates, pushes)
 
 
@@ -115,7 +116,9 @@ def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scal
         energy: Scalar = 0.0
         if statuses[tyre.name] == "tyre":
             forces, _ = tyre(readings, states)
-            Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in forces.items()), 0.0)
+            Q = sum(
+                (_sum_element_force(readings, tyre, name, x, {}) for name, x in forces.items()), 0.0
+            )
             power = Q @ readings.speeds
             energy = stored_energy(tyre, readings, states)
         columns["tyre_powers"].append(power)
@@ -129,10 +132,15 @@ def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
     return 0.0 if stored is None else stored(readings, z)
 
 
-def _generalised(
-    readings: Readings, element: ForceElement, name: str, value: Any, pushes: dict[str, Array]
+def _sum_element_force(
+    readings: Readings,
+    element: ForceElement,
+    target: str,
+    force_value: Any,
+    pushes: dict[str, Array],
 ) -> Array:
-    """Return the generalised force of an element on the named contact, joint or body.
+    """Return the generalised force (6 + n,) of a force element that acts on the named contact,
+    joint or body with the force `force_value`.
 
     The type of the value determines where it acts: a wrench on a contact, a scalar on a joint, a force vector
     on the mass centre of a body. Forces on contacts are added to `pushes`.
@@ -140,36 +148,40 @@ def _generalised(
     tree = readings.tree
     model = readings.tree.model
     names: list[str]
-    if isinstance(value, Wrench):
+    if isinstance(force_value, Wrench):
         names = [c.name for c in model.contacts]
-        if name in names:
-            Q, push = _on_contact(readings, names.index(name), value)
-            pushes[name] = pushes.get(name, np.zeros(3)) + push
+        if target in names:
+            Q, push = _apply_contact_wrench(readings, names.index(target), force_value)
+            pushes[target] = pushes.get(target, np.zeros(3)) + push
             return Q
-    elif np.ndim(value) == 0:
+    elif np.ndim(force_value) == 0:
         names = [j.name for j in model.joints]
-        if name in names:
-            return value * np.eye(6 + len(names))[6 + names.index(name)]
+        if target in names:
+            return force_value * np.eye(6 + len(names))[6 + names.index(target)]
     else:
         names = [b.name for b in model.bodies]
-        if name in names:
-            point = body_point(tree, readings.geo, name, model.body(name).com)
+        if target in names:
+            point = body_point(tree, readings.geo, target, model.body(target).com)
             P = point_matrix(tree, readings.geo, point, readings.ref)
-            return P.T @ (readings.world.R.T @ array(value))
+            return P.T @ (readings.world.R.T @ array(force_value))
     raise ModelError(
-        f"Force element {element.name!r} acts on {name!r}, which does not exist. A wrench acts on a contact, "
-        f"a number on a joint, a vector on a body. {did_you_mean(name, names)}"
+        f"Force element {element.name!r} acts on {target!r}, which does not exist. A wrench acts "
+        f"on a contact, a number on a joint, a vector on a body. {did_you_mean(target, names)}"
     )
 
 
-def _on_contact(readings: Readings, k: int, wrench: Wrench) -> tuple[Array, Array]:
-    """Return the generalised force of a wrench on contact k, and its force in the base's axes (N)."""
+def _apply_contact_wrench(
+    readings: Readings, contact_index: int, wrench: Wrench
+) -> tuple[Array, Array]:
+    """Return the generalised force of a wrench on the contact with this index, and its force in the
+    base's axes (N).
+    """
     tree = readings.tree
     geo = readings.geo
     world = readings.world
-    contact = tree.model.contacts[k]
+    contact = tree.model.contacts[contact_index]
     point, _ = contact_point(tree, geo, world, contact)
-    normal, along, across = contact_axes(tree, geo, world, contact, point).values()
+    normal, along, across = contact_directions(tree, geo, world, contact, point).values()
     push = wrench.normal * normal + wrench.along * along + wrench.across * across
     moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
     P = point_matrix(tree, geo, point, readings.ref)

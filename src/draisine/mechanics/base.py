@@ -17,7 +17,7 @@ ALL_ROTATIONS = (3, 4, 5)
 """Indices of the free angular components of the twist in space: Wx, Wy, Wz."""
 
 
-def _turns(model: Model) -> tuple[int, ...]:
+def _find_free_rotations(model: Model) -> tuple[int, ...]:
     """Return the indices of the free angular components of the base's twist."""
     return tuple(k for k in model.twist if k >= 3)
 
@@ -41,13 +41,13 @@ def is_planar(model: Model) -> bool:
 
 def turns_freely(model: Model) -> bool:
     """Return whether the base can rotate about every axis."""
-    return _turns(model) == ALL_ROTATIONS
+    return _find_free_rotations(model) == ALL_ROTATIONS
 
 
 def base_angles(model: Model) -> tuple[str, ...]:
     """Return the names of the base angles that can change, lean first."""
     return {ALL_ROTATIONS: ("lean", "yaw", "pitch"), VERTICAL_ROTATION: ("yaw",)}.get(
-        _turns(model), ()
+        _find_free_rotations(model), ()
     )
 
 
@@ -58,10 +58,10 @@ def free_columns(model: Model) -> list[int]:
     return [*model.twist, *range(6, 6 + len(model.joints))]
 
 
-def expand_speeds(model: Model, free: Array) -> Array:
+def expand_speeds(model: Model, free_speeds: Array) -> Array:
     """Return v = (V, W, rdot) of length 6 + n from its free components; the others are zero."""
     speeds = np.zeros(6 + len(model.joints), dtype=object)
-    speeds[free_columns(model)] = free
+    speeds[free_columns(model)] = free_speeds
     return array(speeds)
 
 
@@ -71,7 +71,7 @@ def base_rotation(model: Model, q: Array) -> Array:
     """
     if turns_freely(model):
         return rotation(q)
-    if not _turns(model):
+    if not _find_free_rotations(model):
         return np.eye(3)
     c = 1.0 - 2 * q[3] * q[3]
     s = 2 * q[0] * q[3]
@@ -90,7 +90,7 @@ def base_rates(
     W = speeds[3:6]
     if turns_freely(model):
         qdot = quaternion_rate(q, W)
-    elif _turns(model):
+    elif _find_free_rotations(model):
         half = W[2] / 2
         qdot = array([-(q[3] * half), 0.0, 0.0, q[0] * half])
     else:
@@ -98,15 +98,15 @@ def base_rates(
     return qdot, R @ (V - cross(W, ref)), speeds[6:]
 
 
-def square_length(model: Model, q: Array) -> Scalar:
+def squared_quaternion_norm(model: Model, q: Array) -> Scalar:
     """Return the squared norm of the quaternion q (4,); components that the motion group fixes to
     zero are left out.
     """
     if turns_freely(model):
         return q @ q
-    return q[0] * q[0] + q[3] * q[3] if _turns(model) else 1.0
+    return q[0] * q[0] + q[3] * q[3] if _find_free_rotations(model) else 1.0
 
 
-def renormalise(model: Model, q: Array) -> Array:
+def normalise_quaternion(model: Model, q: Array) -> Array:
     """Return the quaternion q after one Newton step towards unit norm, which squares the error."""
-    return q * (1.5 - 0.5 * square_length(model, q))
+    return q * (1.5 - 0.5 * squared_quaternion_norm(model, q))

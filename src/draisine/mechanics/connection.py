@@ -62,11 +62,13 @@ class Locomotion:
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
         return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
-    def whole(self, outer: Array, inner: Array) -> Array:
-        """Return v = (V, W, rdot), or its time derivative, from eta and the driven joint rates."""
+    def assemble_speeds(self, unknown_speeds: Array, driven_rates: Array) -> Array:
+        """Return v = (V, W, rdot), or its time derivative, from the unknown speeds eta and the
+        driven joint rates.
+        """
         combined = np.zeros(6 + len(self.tree.model.joints), dtype=object)
-        combined[self.outer] = outer
-        combined[self.inner] = inner
+        combined[self.outer] = unknown_speeds
+        combined[self.inner] = driven_rates
         return array(combined)
 
 
@@ -101,7 +103,8 @@ def locomotion(
     model = tree.model
     if model.ground is not None:
         raise ModelError(
-            "A connection requires ground at rest, but the ground of this model moves. Remove its motion."
+            "A connection requires ground at rest, but the ground of this model moves. Remove the "
+            "motion of the ground."
         )
     joints = [joint.name for joint in model.joints]
     driven_names = joints if driven is None else list(driven)
@@ -115,7 +118,8 @@ def locomotion(
     world = constraints.ground(tree, geo, R)
     contact_points = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
-        # Write each constraint row along the direction that its label names
+        # Write each constraint row along the direction that its label names, because error messages
+        # name rows by their labels.
         replace(a, holds_all=False)
         for a in constraints.active_contacts(tree, geo, mode, contact_points, BASE_ORIGIN)
     ]
@@ -133,7 +137,8 @@ class Kinematics:
 
     machine: Locomotion
     rows: list[int]  # indices of the independent constraint rows
-    # Indices of the redundant constraint rows, which only add compatibility conditions
+    # Indices of the redundant constraint rows. They do not determine eta; they only add conditions
+    # on the joint rates, `K rdot = 0`.
     redundant: list[int]
     free: list[int]  # indices of the components of eta that form eta_r
     solver: Elimination  # factors of the independent rows and the selection of eta_r
@@ -171,13 +176,13 @@ def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kin
         )
     solver = eliminate(square, pivots)
     H = kernel_basis(solver.solve, len(rows), n)
-    J = _columns([solver.solve([*-b, *[0.0] * len(free)]) for b in B[rows].T], n)
+    J = _stack_columns([solver.solve([*-b, *[0.0] * len(free)]) for b in B[rows].T], n)
     return Kinematics(machine, rows, redundant, free, solver, H, J, B[redundant] + A[redundant] @ J)
 
 
-def _columns(columns: Sequence[Array], n: int) -> Array:
-    """Return a matrix with n rows from a list of its columns, each (n,)."""
-    return np.column_stack(columns) if len(columns) else np.zeros((n, 0))
+def _stack_columns(columns: Sequence[Array], row_count: int) -> Array:
+    """Return a matrix (rows, columns) from a list of its columns, each (rows,)."""
+    return np.column_stack(columns) if len(columns) else np.zeros((row_count, 0))
 
 
 def kinematic_connection(
@@ -237,8 +242,8 @@ def mechanical_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -
     M = mass_matrix(machine.tree, machine.geo, BASE_ORIGIN)
     locked = M[np.ix_(machine.outer, machine.outer)]
     coupling = M[np.ix_(machine.outer, machine.inner)]
-    _check_inertia(evaluate(list(locked.ravel())), machine.names)
-    return _columns([solve_symmetric(locked, b) for b in coupling.T], len(machine.outer))
+    _check_inertia_of_speeds(evaluate(list(locked.ravel())), machine.names)
+    return _stack_columns([solve_symmetric(locked, b) for b in coupling.T], len(machine.outer))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -252,11 +257,11 @@ class MassCentreFrame:
     D: Array  # velocity of the mass centre per rate of a driven joint, (len(eta), p)
     back: Array  # inverse of T, (len(eta), len(eta))
 
-    def connection(self, calA: Array) -> Array:
+    def transform_connection(self, A: Array) -> Array:
         """Return the connection in the floating frame, `A' = T A - D`, from A of the base's frame."""
-        return self.T @ calA - self.D
+        return self.T @ A - self.D
 
-    def rows(self, L: Array, G: Array) -> tuple[Array, Array]:
+    def transform_rows(self, L: Array, G: Array) -> tuple[Array, Array]:
         """Return L' and G' of `L' eta' + G' rdot = 0` from the rows `L eta + G rdot = 0`."""
         moved = L @ self.back
         return moved, G - moved @ self.D
@@ -286,14 +291,16 @@ def mass_centre_frame(machine: Locomotion) -> MassCentreFrame:
     """
     model = machine.tree.model
     translations = [k for k in machine.outer if k < 3]
-    # A planar base turns about z only: its mass centre stays in the plane if all bodies move in it.
+    # A planar base turns about z only. Its mass centre can be the origin of a frame if all bodies
+    # move in the plane, so two translations suffice.
     required = [0, 1] if model.base == "SE(2)" else [0, 1, 2]
     if translations != required:
         raise ModelError(
             f"The base {model.base} cannot follow the mass centre. A frame at the mass centre requires a "
             "base that is free to translate: SE(3), SE(2) or translations."
         )
-    # The fluid moves with the bodies, but it does not shift their mass centre.
+    # Leave the added mass of the fluid out: the fluid moves with the bodies, but it does not shift
+    # their mass centre.
     dry = replace(
         machine.tree, links=tuple(replace(link, added=None) for link in machine.tree.links)
     )
@@ -309,18 +316,19 @@ def mass_centre_frame(machine: Locomotion) -> MassCentreFrame:
     columns = [machine.outer[k] for k in moving]
     count = len(translations)
     T[:count, moving] = velocity[:, columns]
-    # T is the identity plus a block above the diagonal, so its inverse has the opposite block.
+    # The velocity map T is the identity plus a block above the diagonal. Its inverse has the same
+    # block with the opposite sign.
     back[:count, moving] = -velocity[:, columns]
     D[:count] = velocity[:, machine.inner]
     return MassCentreFrame(T, D, back)
 
 
-def _check_inertia(M: Floats, names: Sequence[str]) -> None:
+def _check_inertia_of_speeds(mass_matrix: Floats, speed_names: Sequence[str]) -> None:
     """Raise an error that names a speed without inertia, if one exists."""
-    n = len(names)
-    massless = find_massless_motion(M.reshape(n, n), np.zeros((0, n)))
+    n = len(speed_names)
+    massless = find_massless_motion(mass_matrix.reshape(n, n), np.zeros((0, n)))
     if massless is not None:
-        raise massless_motion_error(massless, names)
+        raise massless_motion_error(massless, speed_names)
 
 
 def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
@@ -356,7 +364,7 @@ def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Ar
             f"No drag resists {', '.join(unresisted)}. Give the bodies drag in these directions."
         )
     solver = eliminate(locked, pivots)
-    return _columns([solver.solve(list(b)) for b in coupling.T], n)
+    return _stack_columns([solver.solve(list(b)) for b in coupling.T], n)
 
 
 def resistance_matrix(machine: Locomotion) -> Array:
@@ -379,15 +387,15 @@ def resistance_matrix(machine: Locomotion) -> Array:
     ]
     massless_tree = replace(tree, links=tuple(massless_links))
 
-    def required_force(v: Array) -> Array:
-        """Return the generalised force (6 + n,) of drag and dampers at the speeds v."""
+    def sum_resistance(v: Array) -> Array:
+        """Return the generalised force (6 + n,) that opposes drag and dampers at the speeds v."""
         vel = velocities(tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
         return inverse_dynamics(
             massless_tree, machine.geo, vel, zero, BASE_ORIGIN, BASE_ORIGIN, BASE_ORIGIN
         )
 
-    spring_force = required_force(zero)
-    return np.column_stack([required_force(e) - spring_force for e in np.eye(len(zero))])
+    spring_force = sum_resistance(zero)
+    return np.column_stack([sum_resistance(e) - spring_force for e in np.eye(len(zero))])
 
 
 ConnectionKind = Literal[
@@ -406,7 +414,7 @@ class Case:
     rank: int  # rank of the matrix A
     mobility: int  # number of independent shape motions that the contacts allow
     free: tuple[str, ...]  # names of the free speeds eta_r
-    # Labels of the redundant constraint rows, which some joint rates violate
+    # Labels of the redundant constraint rows: they hold for some joint rates only
     redundant: tuple[str, ...]
 
 
@@ -428,7 +436,8 @@ def classify(machine: Locomotion) -> Case:
     rank = len(solution.rows)
     n = len(machine.outer)
     p = len(machine.inner)
-    # Relative rank tolerance 1e-9: rounding errors of the elimination are far smaller.
+    # Relative rank tolerance 1e-9: rounding errors of the elimination are some 1e-15 of the largest
+    # entry.
     compatibility_rank = int(np.linalg.matrix_rank(solution.K, tol=1e-9)) if solution.K.size else 0
     free = tuple(solution.reduced_names)
     redundant = tuple(machine.labels[k] for k in solution.redundant)
@@ -474,8 +483,8 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
     )
     gravity = machine.world.R.T @ model.gravity
     falling = [k for k in model.twist if k < 3 and abs(gravity[k]) > 0]
-    # In a freely falling reference frame, the weight vanishes along the free translations of the
-    # base.
+    # The base falls freely along its free translations. Relative to it, the weight along these
+    # translations vanishes.
     gravity[falling] = 0.0
     inputs = (tree, machine.geo, rest_velocities, zero_rates, BASE_ORIGIN, BASE_ORIGIN)
     weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, BASE_ORIGIN)
@@ -531,11 +540,11 @@ def reduced_motion(
     tree = machine.tree
     geo = machine.geo
     world = machine.world
-    v = machine.whole(H @ eta_r + solution.J @ rdot, rdot)
+    v = machine.assemble_speeds(H @ eta_r + solution.J @ rdot, rdot)
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
-    c = _targets(solution, v)
+    c = _acceleration_targets(solution, v)
     targets = [c[k] - machine.B[k] @ rddot for k in solution.rows]
-    particular = machine.whole(
+    particular = machine.assemble_speeds(
         solution.solver.solve([*targets, *[0.0] * len(solution.free)]), rddot
     )
     applied = array([0.0] * len(v)) if force is None else force
@@ -548,15 +557,15 @@ def reduced_motion(
     M = mass_matrix(tree, geo, BASE_ORIGIN)[:, machine.outer] @ H
     reduced_mass = H.T @ M[machine.outer]
     if reduced_mass.dtype != object:
-        _check_inertia(reduced_mass, solution.reduced_names)
+        _check_inertia_of_speeds(reduced_mass, solution.reduced_names)
     etardot = solve_symmetric(reduced_mass, -(H.T @ required[machine.outer]))
-    free_rates = machine.whole(H @ etardot, array([0.0] * len(rdot)))
+    free_rates = machine.assemble_speeds(H @ etardot, array([0.0] * len(rdot)))
     return DrivenMotion(etardot, v, particular + free_rates, required + M @ etardot)
 
 
-def _targets(solution: Kinematics, v: Array) -> list[Scalar]:
-    """Return c (m,) of the acceleration rows `A etadot + B rddot = c`, for all rows of the
-    contacts.
+def _acceleration_targets(solution: Kinematics, v: Array) -> list[Scalar]:
+    """Return the right-hand side c (m,) of the acceleration constraints `A etadot + B rddot = c` of
+    all contacts.
     """
     machine = solution.machine
     vel = velocities(machine.tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
@@ -582,9 +591,9 @@ class Torques:
 
     tau: Array  # torques of the driven joints, N m or N, (p,)
     lam: Array  # minimum-norm multipliers of the contact constraint rows, (m,)
-    # Driven-joint torques that do not change the motion, one per column, (p, m - rank)
+    # Torques of the driven joints that do not change the motion, one per column, (p, m - rank)
     tau_static: Array
-    # Multipliers that accompany the columns of tau_static, a basis of the kernel of A', (m, m -
+    # Contact forces that balance the columns of `tau_static`: a basis of the kernel of A', (m, m -
     # rank)
     lam_static: Array
     motion: DrivenMotion
@@ -621,7 +630,7 @@ def solve_torques(
     """
     machine = solution.machine
     motion = reduced_motion(solution, eta_r, rdot, rddot, force)
-    _check(solution, motion)
+    _check_compatibility(solution, motion)
     m = len(machine.A)
     k = len(solution.rows)
     lam = np.zeros(m, dtype=object)
@@ -634,7 +643,7 @@ def solve_torques(
     return Torques(tau, lam, -(machine.B.T @ static), static, motion)
 
 
-def _check(solution: Kinematics, motion: DrivenMotion) -> None:
+def _check_compatibility(solution: Kinematics, motion: DrivenMotion) -> None:
     """Raise an error that names the most violated constraint row, if a numerical motion violates
     one.
     """
@@ -646,10 +655,15 @@ def _check(solution: Kinematics, motion: DrivenMotion) -> None:
     C[:, machine.inner] = machine.B
     for quantity, violation, scale in (
         ("speeds", C @ motion.v, motion.v),
-        ("accelerations", C @ motion.vdot - np.array(_targets(solution, motion.v)), motion.vdot),
+        (
+            "accelerations",
+            C @ motion.vdot - np.array(_acceleration_targets(solution, motion.v)),
+            motion.vdot,
+        ),
     ):
         worst = int(np.argmax(np.abs(violation)))
-        # Tolerance 1e-8: joint motions computed in double precision pass, inconsistent ones do not.
+        # Relative tolerance 1e-8 of the constraint rows: joint motions computed in double precision
+        # are consistent to about 1e-12.
         if abs(violation[worst]) > 1e-8 * max(1.0, np.abs(scale).max()):
             raise ConfigurationError(
                 f"The {quantity} of the joints violate the constraint {machine.labels[worst]!r} by "

@@ -68,8 +68,8 @@ class Active:
     names: tuple[str, ...]  # names of the blocked directions
     point: Point  # touching point of the contact
     surface: Surface  # surface of the wheel, blade or pin, in the axes of its link
-    # Whether the contact blocks every direction, so that its constraint rows are along the base's
-    # axes
+    # Whether the contact blocks all motions of its point. Then its constraint rows may be written
+    # along the base's axes instead of normal, along and across.
     holds_all: bool
     tree: Tree
     geo: Geometry
@@ -106,7 +106,7 @@ def contact_point(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact
 ) -> tuple[Point, Surface]:
     """Return the touching point of a contact, and its surface in the axes of its link."""
-    surface = contact.surface.turned(tree.axes(contact.body))
+    surface = contact.surface.turned(tree.axes_in_link(contact.body))
     rho = surface.support(world.up[tree.place[contact.body][0]])
     return surface_point(tree, geo, contact, rho), surface
 
@@ -138,7 +138,7 @@ def active_contacts(
     ):
         names = contact.rows[status]
         if names:
-            blocks_all = _holds_all(tree.model, names)
+            blocks_all = _blocks_all_motions(tree.model, names)
             blocks_all = blocks_all and not any(
                 f"{contact.name}.{name}" in redundant for name in names
             )
@@ -148,33 +148,35 @@ def active_contacts(
     return active_contacts
 
 
-def _holds_all(model: Model, names: Sequence[str]) -> bool:
+def _blocks_all_motions(model: Model, directions: Sequence[str]) -> bool:
     """Return whether the named directions block every motion of the point that the group of the
     base allows.
     """
-    return len(names) == 3 or (is_planar(model) and {*names} == {"x", "y"})
+    return len(directions) == 3 or (is_planar(model) and {*directions} == {"x", "y"})
 
 
-def contact_axes(
+def contact_directions(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact, point: Point
 ) -> dict[str, Array]:
     """Return the named directions of a contact as unit vectors in the base's axes.
 
     They are normal, along and across, or x, y and z of the world for a pin.
     """
-    return contact.frame(world.R, geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide))
+    return contact.frame(
+        world.R, geo.R0[point.link] @ (tree.axes_in_link(contact.body) @ contact.guide)
+    )
 
 
-def contact_axes_rates(
+def contact_direction_rates(
     tree: Tree, geo: Geometry, world: Ground, vel: Velocities, contact: Contact, point: Point
 ) -> dict[str, Array]:
     """Return the time derivatives of the named directions of a contact, in the base's axes."""
-    guide = geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide)
+    guide = geo.R0[point.link] @ (tree.axes_in_link(contact.body) @ contact.guide)
     return contact.frame_rate(world.R, vel.W[0], guide, cross(vel.w0[point.link], guide))
 
 
 def constraint_matrix(
-    tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], named: bool = False
+    tree: Tree, geo: Geometry, world: Ground, contacts: Sequence[Active], named: bool = False
 ) -> Array:
     """Return the constraint matrix C (m, 6 + n) of contacts, prescribed joints and couplings.
 
@@ -187,7 +189,7 @@ def constraint_matrix(
         Links of the model and their poses.
     world
         Ground with its normal in every link's frame.
-    active
+    contacts
         Closed contacts.
     named
         Whether all contact rows are along their named directions.
@@ -199,13 +201,13 @@ def constraint_matrix(
     """
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
-    for a in active:
-        # Constraint rows along the base's axes need fewer operations: their first block is the
-        # identity.
+    for a in contacts:
+        # A contact that blocks every direction may use any axes. Along the base's axes its first
+        # block is the identity, which needs fewer operations.
         if a.holds_all and not named:
             rows += list(a.P[: len(a.names)])
         else:
-            axes = contact_axes(tree, geo, world, a.contact, a.point)
+            axes = contact_directions(tree, geo, world, a.contact, a.point)
             rows += [axes[name] @ a.P for name in a.names]
     rows += [np.eye(n)[6 + k] for k in prescribed_joints(tree.model)]
     rows += couplings.coupling_rows(tree, geo)
@@ -234,19 +236,19 @@ def row_compliances(model: Model, mode: Mode) -> list[Scalar]:
 
 
 def velocity_targets(
-    tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], p: Array, t: Scalar
+    tree: Tree, geo: Geometry, world: Ground, contacts: Sequence[Active], p: Array, t: Scalar
 ) -> list[Scalar]:
     """Return b of `C v = b`: velocity of the ground at contacts, prescribed rates of joints.
 
     `p` is the position of the base's origin in the world.
     """
     targets: list[Scalar] = []
-    for a in active:
+    for a in contacts:
         velocity = ground_velocity(tree.model, world, p, a.point, t)
         if a.holds_all:
             targets += list(velocity[: len(a.names)])
         else:
-            axes = contact_axes(tree, geo, world, a.contact, a.point)
+            axes = contact_directions(tree, geo, world, a.contact, a.point)
             targets += [axes[name] @ velocity for name in a.names]
     targets += [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
     return targets + [0.0] * len(couplings.coupling_labels(tree.model))
@@ -323,10 +325,11 @@ def acceleration_targets(
         if a.holds_all:
             targets += list(target[: len(a.names)])
             continue
-        # The named directions rotate: subtract their rates times the slip velocity from the target.
+        # The directions of the contact rotate: subtract their rates times the slip velocity from
+        # the right-hand side.
         slip = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.point, t)
-        axes = contact_axes(tree, geo, world, a.contact, a.point)
-        rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.point)
+        axes = contact_directions(tree, geo, world, a.contact, a.point)
+        rates = contact_direction_rates(tree, geo, world, vel, a.contact, a.point)
         targets += [axes[name] @ target - rates[name] @ slip for name in a.names]
     targets += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
     return targets + [-x for x in couplings.coupling_drifts(tree, geo, vel.rdot)]
@@ -338,13 +341,13 @@ def gaps(world: Ground, p: Array, contact_points: Sequence[tuple[Point, Surface]
 
 
 def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
-    """Return (index of the contact, name of the direction) of each holonomic constraint row of a
-    contact.
+    """Return (index of the contact, name of the direction) of each constraint row of a contact that
+    is holonomic.
     """
     return [(k, name) for k, _, name in mode_rows(model, mode) if name in HOLONOMIC]
 
 
-def holonomic(model: Model, mode: Mode) -> list[bool]:
+def holonomic_flags(model: Model, mode: Mode) -> list[bool]:
     """Return for each row of C whether it is holonomic (a differentiated position constraint)."""
     names = [name for *_, name in mode_rows(model, mode)]
     other_rows = len(prescribed_joints(model)) + len(couplings.coupling_labels(model))

@@ -43,9 +43,9 @@ def coupling_residuals(tree: Tree, geo: Geometry) -> list[Scalar]:
     residuals: list[Scalar] = []
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
-            residuals.append(coupling.value(*(geo.r[k] for k in _joints(tree, coupling))))
+            residuals.append(coupling.value(*(geo.r[k] for k in _coupled_joints(tree, coupling))))
         else:
-            a, b = _ends(tree, geo, coupling)
+            a, b = _locate_loop_ends(tree, geo, coupling)
             residuals += list(tree.links[0].R @ (a.c - b.c))
     return residuals
 
@@ -59,12 +59,12 @@ def coupling_rows(tree: Tree, geo: Geometry) -> list[Array]:
     for coupling in tree.model.couplings:
         row = np.zeros(6 + n, dtype=object)
         if isinstance(coupling, Coupling):
-            joints = _joints(tree, coupling)
+            joints = _coupled_joints(tree, coupling)
             row[[6 + k for k in joints]] = jet_gradient(coupling.value, [geo.r[k] for k in joints])
             gradients.append(array(row))
         else:
             base_columns = np.zeros((3, 6), dtype=object)
-            gradients += list(array(np.hstack([base_columns, _loop_rows(tree, geo, coupling)])))
+            gradients += list(array(np.hstack([base_columns, _loop_jacobian(tree, geo, coupling)])))
     return gradients
 
 
@@ -78,12 +78,12 @@ def coupling_drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
     accelerations: list[Scalar] = []
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
-            joints = _joints(tree, coupling)
+            joints = _coupled_joints(tree, coupling)
             r = [geo.r[k] for k in joints]
             rates = [rdot[k] for k in joints]
             accelerations.append(second_rate(coupling.value, r, rates))
         else:
-            a, b = _ends(tree, geo, coupling)
+            a, b = _locate_loop_ends(tree, geo, coupling)
             drift = [
                 point_drift(tree, geo, vel, point, BASE_ORIGIN, BASE_ORIGIN)[0] for point in (a, b)
             ]
@@ -91,36 +91,36 @@ def coupling_drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
     return accelerations
 
 
-def loops_turned_over(
-    tree: Tree, before: Floats, after: Floats, prescribed: Collection[str]
+def find_flipped_loops(
+    tree: Tree, r_before: Floats, r_after: Floats, prescribed: Collection[str]
 ) -> list[str]:
-    """Return the names of loops that close on another branch than before, like an elbow bent the
-    other way.
+    """Return the names of the kinematic loops that close on another branch after a motion than
+    before, like an elbow bent the other way.
 
     If a loop has as many dependent joints as independent rows, the determinant of this square
-    Jacobian changes its sign only at dead points: opposite signs mean different branches. `before`
-    and `after` are joint coordinates (n,); `prescribed` names the joints that are not dependent.
+    Jacobian changes its sign only at dead points: opposite signs mean different branches. `r_before`
+    and `r_after` are joint coordinates (n,); `prescribed` names the joints that are not dependent.
     """
     names = [joint.name for joint in tree.model.joints]
     names_turned = []
-    geo_before = geometry(tree, before)
-    geo_after = geometry(tree, after)
+    geo_before = geometry(tree, r_before)
+    geo_after = geometry(tree, r_after)
     for loop in tree.model.loops:
-        jacobian = np.asarray(_loop_rows(tree, geo_before, loop), float)
+        jacobian = np.asarray(_loop_jacobian(tree, geo_before, loop), float)
         dependent = [
             k
             for k, column in enumerate(jacobian.T)
             if np.any(column) and names[k] not in prescribed
         ]
-        # Planar loops have two independent constraint rows. A tolerance of 1e-9 separates rank from
-        # rounding errors.
+        # Planar loops have two independent constraint rows among three. The relative tolerance 1e-9
+        # separates zero singular values, about 1e-15, from others.
         U, singular_values, _ = np.linalg.svd(jacobian)
         row_space = U[
             :, : int((singular_values > 1e-9 * singular_values.max(initial=1e-300)).sum())
         ].T
         if len(dependent) == len(row_space):
             minors = [
-                row_space @ np.asarray(_loop_rows(tree, geo, loop), float)[:, dependent]
+                row_space @ np.asarray(_loop_jacobian(tree, geo, loop), float)[:, dependent]
                 for geo in (geo_before, geo_after)
             ]
             if np.linalg.det(minors[0]) * np.linalg.det(minors[1]) < 0.0:
@@ -128,20 +128,20 @@ def loops_turned_over(
     return names_turned
 
 
-def _loop_rows(tree: Tree, geo: Geometry, loop: Loop) -> Array:
+def _loop_jacobian(tree: Tree, geo: Geometry, loop: Loop) -> Array:
     """Return the Jacobian (3, n) of the distance vector between the two ends of a loop."""
-    a, b = _ends(tree, geo, loop)
+    a, b = _locate_loop_ends(tree, geo, loop)
     P = point_matrix(tree, geo, a, BASE_ORIGIN) - point_matrix(tree, geo, b, BASE_ORIGIN)
     return tree.links[0].R @ P[:, 6:]
 
 
-def _joints(tree: Tree, coupling: Coupling) -> list[int]:
+def _coupled_joints(tree: Tree, coupling: Coupling) -> list[int]:
     """Return the indices of the coupled joints."""
     names = [joint.name for joint in tree.model.joints]
     return [names.index(name) for name in coupling.joints]
 
 
-def _ends(tree: Tree, geo: Geometry, loop: Loop) -> tuple[Point, Point]:
+def _locate_loop_ends(tree: Tree, geo: Geometry, loop: Loop) -> tuple[Point, Point]:
     """Return the closing point of a loop as a point of each of its two bodies."""
     a, b = (body_point(tree, geo, body, loop.point) for body in (loop.body, loop.other))
     return a, b

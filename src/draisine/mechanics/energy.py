@@ -21,7 +21,8 @@ def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
         W = vel.W[j]
         G = link.G
         linear = link.mass * V + cross(W, link.S)
-        # The inertia tensor follows from the second moment of mass G: trace(G) I - G.
+        # The inertia tensor follows from the second moments of mass G = int x x' dm as trace(G) I -
+        # G.
         angular = cross(link.S, V) + (G[0, 0] + G[1, 1] + G[2, 2]) * W - G @ W
         for rotor in link.rotors:
             angular = angular + (rotor.inertia * vel.rdot[rotor.joint]) * rotor.axis
@@ -33,13 +34,13 @@ def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
     return momenta_per_link
 
 
-def kinetic(tree: Tree, vel: Velocities) -> Scalar:
+def kinetic_energy(tree: Tree, vel: Velocities) -> Scalar:
     """Return the kinetic energy (J), half of momentum times velocity, including armatures."""
     total: Scalar = 0.0
     for j, (linear, angular) in enumerate(momenta_of_links(tree, vel)):
         total = total + linear @ vel.V_link[j] + angular @ vel.W[j]
-        # The momentum of a link contains the spin momentum of its rotors once, but their energy is
-        # quadratic in the total angular velocity about the axle.
+        # The linear term of the rotor spin is part of the link's momentum, but the kinetic energy
+        # is quadratic in the total angular velocity about the axle: add the missing half.
         for rotor in tree.links[j].rotors:
             spin = vel.rdot[rotor.joint]
             total = total + rotor.inertia * spin * (rotor.axis @ vel.W[j] + spin)
@@ -48,7 +49,7 @@ def kinetic(tree: Tree, vel: Velocities) -> Scalar:
     return total / 2
 
 
-def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array) -> Scalar:
+def potential_energy(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array) -> Scalar:
     """Return the potential energy (J) of weight and springs.
 
     The energy of weight is zero if all masses are at the origin of the world. `p` is the position
@@ -64,7 +65,7 @@ def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array
     return total
 
 
-def momenta(
+def total_momenta(
     tree: Tree, geo: Geometry, vel: Velocities, world: Ground, p: Array
 ) -> tuple[Array, Array]:
     """Return linear momentum and angular momentum about the origin of the world, in world axes."""
@@ -88,9 +89,9 @@ def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
     M is the mass matrix (n, n), C the constraint matrix (m, n); the result differs from v by a
     vector in the kernel of C.
     """
-    # Rank tolerance 1e-9: singular values of redundant constraint rows are rounding errors, about
-    # 1e-15 of the largest.
+    # Relative rank tolerance 1e-9: the singular values of redundant constraint rows are rounding
+    # errors of about 1e-15.
     _, singular_values, directions = np.linalg.svd(C)
     H = directions[np.count_nonzero(singular_values > 1e-9 * singular_values.max(initial=0.0)) :].T
-    # Massless directions make the projected mass matrix singular: use the minimum-norm solution.
+    # Motions without mass make the projected mass matrix singular: take the minimum-norm solution.
     return v - H @ np.linalg.lstsq(H.T @ M @ H, H.T @ M @ v, rcond=1e-13)[0]

@@ -52,14 +52,16 @@ def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -
         best: tuple[tuple[float, ...], Pivot] | None = None
         for i in sorted(rows):
             for j in sorted(columns):
-                # Entries below 1e-9 may be rounding errors of a vanishing pivot.
+                # Skip small entries: below 1e-9 of the largest entry they may be rounding errors of
+                # a zero.
                 if not nonzero[i, j] or abs(A[i, j]) <= 1e-9 * scale:
                     continue
                 row_max = max(abs(A[i, k]) for k in columns)
                 column_max = max(abs(A[k, j]) for k in rows)
                 if abs(A[i, j]) < 0.5 * max(row_max, column_max):
                     continue
-                # Markowitz count: an upper bound on the fill-in of this pivot.
+                # Markowitz count: an upper bound on the number of zeros that this pivot turns into
+                # nonzero entries.
                 fill = (sum(nonzero[i, k] for k in columns) - 1) * (
                     sum(nonzero[k, j] for k in rows) - 1
                 )
@@ -90,16 +92,16 @@ def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[P
     Numbers cost less as pivots than parameters, and parameters less than functions of the state.
     """
 
-    def cost(x: Scalar) -> float:
+    def rate_pivot(entry: Scalar) -> float:
         """Return the cost of an entry as a pivot: number, parameter, or function of the state."""
-        if isinstance(x, (int, float)):
-            return 0.0 if abs(x) == 1 else 1.0
-        return 1.0 if getattr(x, "fixed", False) else 2.0
+        if isinstance(entry, (int, float)):
+            return 0.0 if abs(entry) == 1 else 1.0
+        return 1.0 if getattr(entry, "fixed", False) else 2.0
 
     values = evaluate(list(A.ravel()))
     flat = A.ravel()
     pattern = np.array([not is_zero(x) for x in flat], dtype=bool)
-    costs = np.array([cost(x) for x in flat])
+    costs = np.array([rate_pivot(x) for x in flat])
     return plan(*(x.reshape(A.shape) for x in (values, pattern, costs)))
 
 
@@ -173,7 +175,8 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
             factor = entry / pivot
             below.append((k, factor))
             for c, x in rows[i].items():
-                # Exact cancellations become structural zeros, so that later steps skip them.
+                # Store exact cancellations as structural zeros, so that later elimination steps
+                # skip them.
                 value = rows[k].get(c, 0.0) - factor * x
                 if is_zero(value):
                     rows[k].pop(c, None)
@@ -220,8 +223,8 @@ def independent_vectors(
                 continue
             remainder = vectors[k] / lengths[k]
             span = orthonormal[: len(basis)]
-            # Orthogonalise twice: a single pass leaves rounding errors along the basis if the
-            # remainder is small.
+            # Orthogonalise twice: if the remainder is small, a single pass of Gram-Schmidt leaves
+            # rounding errors along the basis.
             for _ in range(2):
                 remainder = remainder - (span @ remainder) @ span
             length = math.sqrt(remainder @ remainder)
@@ -232,11 +235,11 @@ def independent_vectors(
     return sorted(accepted)
 
 
-def _pivot_key(pivot: Scalar, entry_count: int, j: int) -> tuple[bool, bool, int, int]:
+def _pivot_sort_key(pivot: Scalar, entry_count: int, column: int) -> tuple[bool, bool, int, int]:
     """Return the sort key of a diagonal pivot; the least key is eliminated first. Nonzero pivots come first,
     among them those that do not depend on the state, then those with few entries in their column.
     """
-    return is_zero(pivot), not getattr(pivot, "fixed", False), entry_count, j
+    return is_zero(pivot), not getattr(pivot, "fixed", False), entry_count, column
 
 
 def solve_symmetric(A: Array, b: Array) -> Array:
@@ -245,7 +248,8 @@ def solve_symmetric(A: Array, b: Array) -> Array:
 
     Pivots that depend on parameters alone come first, then those with the fewest entries.
     """
-    # Read only the lower triangle, so that the traced expressions of A are symmetric, too.
+    # Read only the lower triangle of A. Its traced expressions may differ from those of the upper
+    # one, which would prevent that the factors share them.
     work = {(i, j): A[max(i, j), min(i, j)] for i in range(len(b)) for j in range(len(b))}
     y: list[Scalar] = list(b)
     remaining = list(range(len(b)))
@@ -254,7 +258,7 @@ def solve_symmetric(A: Array, b: Array) -> Array:
         others = {
             j: [i for i in remaining if i != j and not is_zero(work[i, j])] for j in remaining
         }
-        j = min(remaining, key=lambda j: _pivot_key(work[j, j], len(others[j]), j))
+        j = min(remaining, key=lambda j: _pivot_sort_key(work[j, j], len(others[j]), j))
         remaining.remove(j)
         if is_zero(work[j, j]):
             raise SingularityError(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.lie import cross, hat, rot_about, rot_z
-from draisine.algebra.scalar import Array, Scalar, array, vanishes
+from draisine.algebra.scalar import Array, Scalar, all_vanish, array
 from draisine.mechanics.tree import Rotor, Tree, Z
 from draisine.model import Contact
 
@@ -71,9 +71,9 @@ class Velocities:
     rdot: Array  # joint rates, rad/s or m/s, (n,)
     W: list[Array]  # angular velocity of each link in its own frame, rad/s
     V_link: list[Array]  # velocity of the origin of each link in its own frame, m/s
-    # Angular velocity of each link relative to the base, in the base's frame, rad/s
+    # Angular velocity (rad/s) of each link relative to the base, in the base's frame
     w0: list[Array]
-    # Velocity of the origin of each link relative to the base, in the base's frame, m/s
+    # Velocity (m/s) of the origin of each link relative to the base, in the base's frame
     o0dot: list[Array]
 
     @property
@@ -186,35 +186,38 @@ class Point:
     t: Array | None  # velocity per unit spin of the rotor, in the base's frame, m
 
 
-def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
-    """Return the point of a link at rho (m) from the rotor's centre, or from the link's origin."""
+def point(geo: Geometry, link: int, rotor: Rotor | None, offset: Array) -> Point:
+    """Return the point of a link at an offset (m) from the rotor's centre, or from the link's origin."""
     R0 = geo.R0[link]
     o0 = geo.o0[link]
     if rotor is None:
-        return Point(link, None, rho, o0 + R0 @ rho, None)
-    return Point(link, rotor, rho, o0 + R0 @ (rotor.centre + rho), R0 @ cross(rotor.axis, rho))
+        return Point(link, None, offset, o0 + R0 @ offset, None)
+    return Point(
+        link, rotor, offset, o0 + R0 @ (rotor.centre + offset), R0 @ cross(rotor.axis, offset)
+    )
 
 
 def surface_point(tree: Tree, geo: Geometry, contact: Contact, rho: Array) -> Point:
     """Return the point at rho (m) from the centre of a contact's surface, in the axes of its link."""
     link, rotor = tree.place[contact.body]
-    centre = tree.local(contact.body, contact.centre)
+    centre = tree.point_in_link(contact.body, contact.centre)
     if rotor is None:
         return point(geo, link, None, centre + rho)
-    # Several wheels on one folded body have different centres on its axle.
+    # Several wheels may belong to one body that is folded into its carrier; each has its own centre
+    # on the common axle.
     return point(geo, link, rotor, centre - rotor.centre + rho)
 
 
 def body_point(tree: Tree, geo: Geometry, body: str, position: Array) -> Point:
     """Return the material point of a body from its position in the zero configuration."""
     link, rotor = tree.place[body]
-    local = tree.local(body, position)
+    local = tree.point_in_link(body, position)
     if rotor is None:
         return point(geo, link, None, local)
     rho = local - rotor.centre
-    if vanishes(cross(rotor.axis, rho)):
-        # The spin does not move points on the axle, so the rotor's angle is left out of the
-        # expressions.
+    if all_vanish(cross(rotor.axis, rho)):
+        # The spin of a rotor does not move points on its axle. Leaving its angle out keeps the
+        # expressions short.
         return point(geo, link, None, local)
     return point(geo, link, rotor, rot_about(rotor.axis, geo.r[rotor.joint]) @ rho)
 
@@ -239,7 +242,7 @@ def point_matrix(tree: Tree, geo: Geometry, point: Point, ref: Array) -> Array:
     P = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
     P[:, :3] = np.eye(3)
     P[:, 3:6] = -hat(point.c - ref)
-    for k in tree.path(point.link):
+    for k in tree.path_to_link(point.link):
         link = tree.links[k]
         z0 = geo.z0[k]
         P[:, 6 + link.joint] = link.slide * z0 + link.turn * cross(z0, point.c - geo.o0[k])
@@ -254,7 +257,7 @@ def spin_matrix(tree: Tree, geo: Geometry, point: Point) -> Array:
     """
     J = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
     J[:, 3:6] = np.eye(3)
-    for k in tree.path(point.link):
+    for k in tree.path_to_link(point.link):
         J[:, 6 + tree.links[k].joint] = tree.links[k].turn * geo.z0[k]
     if point.rotor is not None:
         J[:, 6 + point.rotor.joint] = geo.R0[point.link] @ point.rotor.axis
@@ -288,7 +291,7 @@ def point_drift(
     w0 = vel.w0[point.link]
     cdot = vel.o0dot[point.link] + cross(w0, point.c - geo.o0[point.link]) + R0 @ rhodot
     drift = cross(vel.W[0], cdot - refdot)
-    for k in tree.path(point.link):
+    for k in tree.path_to_link(point.link):
         link = tree.links[k]
         z0 = geo.z0[k]
         rate: Scalar = vel.rdot[link.joint]

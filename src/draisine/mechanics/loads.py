@@ -25,7 +25,7 @@ from draisine.model import Model
 
 LOAD_TOLERANCE = 1e-6
 """Residual of a load, relative to the load (to 1 N for smaller loads), at which the convergence measure
-`load_convergence` has fallen to one half. The integrator monitors this measure like a pivot.
+`measure_load_convergence` has fallen to one half. The integrator monitors this measure like a pivot.
 """
 
 LOAD_NEWTON_STEPS = 6
@@ -66,30 +66,30 @@ class LoadSolution:
     acting: ElementForces  # forces of all force elements
     reduced: Reduced  # reduced dynamics under these forces
     loads: Mapping[str, Scalar]  # normal forces of the contacts whose load an element reads, N
-    # Quantities that must not vanish: pivots of the Newton matrix (1 without coupling), and the
-    # convergence measures of the loads.
+    # Quantities that must stay nonzero: pivots of the Newton matrix (1 without coupling), and the
+    # convergence measures of the loads
     pivots: Sequence[Scalar] = ()
 
 
 def solve_loads(
-    act: Callable[[Mapping[str, Scalar]], ElementForces],
-    move: Callable[[Array], Reduced],
-    unbalanced: Callable[[Array], Array],
-    moving: Reconstruction,
+    evaluate_elements: Callable[[Mapping[str, Scalar]], ElementForces],
+    solve_dynamics: Callable[[Array], Reduced],
+    find_imbalance: Callable[[Array], Array],
+    reconstruction: Reconstruction,
     graph: Graph,
 ) -> LoadSolution:
     """Solve for the loads of contacts together with the forces of the force elements that read these loads.
 
     Parameters
     ----------
-    act
+    evaluate_elements
         Function from the loads (N) by contact to the forces of all force elements.
-    move
+    solve_dynamics
         Function from a generalised force Q (6 + n,) to the reduced dynamics.
-    unbalanced
+    find_imbalance
         Function from Q to Q minus the force that admissible accelerations require, see
         `projected.imbalance`.
-    moving
+    reconstruction
         Velocities at the state.
     graph
         Expression graph, which provides symbols of the loads: forces are differentiated by them.
@@ -99,41 +99,52 @@ def solve_loads(
     LoadSolution
         Forces, loads, and the quantities that the integrator monitors.
     """
-    names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
+    names = [a.contact.name for a in reconstruction.rows.active if "normal" in a.names]
     zero_loads: dict[str, Scalar] = dict.fromkeys(names, 0.0)
     recorder = LoadRecorder(zero_loads)
-    # Evaluate once and record the loads that are read: most elements read none and need no
+    # Evaluate the force elements once and record which loads they read: most read none and need no
     # iteration.
-    unloaded = act(recorder)
+    unloaded = evaluate_elements(recorder)
     if not recorder.read:
-        return LoadSolution(unloaded, move(unloaded.Q), {})
+        return LoadSolution(unloaded, solve_dynamics(unloaded.Q), {})
     read = [name for name in names if name in recorder.read]
     symbols = {name: f"load of {name}" for name in read}
-    Q = list(act(zero_loads | {name: graph.symbol(symbol) for name, symbol in symbols.items()}).Q)
-    rows = load_sensitivities(moving, read)
-    unloaded_response = [row @ unbalanced(unloaded.Q) for row in rows]
+    Q = list(
+        evaluate_elements(
+            zero_loads | {name: graph.symbol(symbol) for name, symbol in symbols.items()}
+        ).Q
+    )
+    rows = load_sensitivities(reconstruction, read)
+    unloaded_response = [row @ find_imbalance(unloaded.Q) for row in rows]
 
-    def residual(N: Sequence[Scalar], Q_now: Array) -> list[Scalar]:
-        """Return the residual N - N0 - a Q(N) of the loads (N)."""
-        response = [row @ (Q_now - unloaded.Q) for row in rows]
-        return [n - first - x for n, first, x in zip(N, unloaded_response, response, strict=True)]
+    def residual(loads: Sequence[Scalar], forces: Array) -> list[Scalar]:
+        """Return the residual `N - N0 - a Q(N)` of the loads N (N), with the generalised forces
+        Q(N).
+        """
+        response = [row @ (forces - unloaded.Q) for row in rows]
+        return [
+            n - first - x for n, first, x in zip(loads, unloaded_response, response, strict=True)
+        ]
 
     law = _LoadLaw(graph, tuple(symbols.values()), Q)
-    equal_share = weight(moving.rows.tree.model) / len(read)
+    equal_share = weight(reconstruction.rows.tree.model) / len(read)
     N = [0.0 if law.affine else equal_share] * len(read)
     pivots = list[Scalar]()
     for _ in range(1 if law.affine else LOAD_NEWTON_STEPS):
-        Q_now, slopes = law.at(N)
+        Q_now, slopes = law.linearise(N)
         A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
-        step, pivots = _solve(A.tolist(), residual(N, Q_now))
+        step, pivots = _solve_small_system(A.tolist(), residual(N, Q_now))
         new = [n - dn for n, dn in zip(N, step, strict=True)]
         N = new if law.affine else limit_loads(new, N)
     solution = dict(zip(read, N, strict=True))
-    acting = act(zero_loads | solution)
+    acting = evaluate_elements(zero_loads | solution)
     if not law.affine:
         residuals = residual(N, acting.Q)
-        pivots = [*pivots, *(load_convergence(n, dn) for n, dn in zip(N, residuals, strict=True))]
-    return LoadSolution(acting, move(acting.Q), solution, pivots)
+        pivots = [
+            *pivots,
+            *(measure_load_convergence(n, dn) for n, dn in zip(N, residuals, strict=True)),
+        ]
+    return LoadSolution(acting, solve_dynamics(acting.Q), solution, pivots)
 
 
 class _LoadLaw:
@@ -149,9 +160,9 @@ class _LoadLaw:
         )
         self.affine = all(is_zero(x) for x in second_derivatives)
 
-    def at(self, N: Sequence[Scalar]) -> tuple[Array, list[Array]]:
-        """Return Q and its derivatives with respect to each load at loads N."""
-        values = dict(zip(self.symbols, N, strict=True))
+    def linearise(self, loads: Sequence[Scalar]) -> tuple[Array, list[Array]]:
+        """Return Q and its derivatives with respect to each of the loads."""
+        values = dict(zip(self.symbols, loads, strict=True))
         flat = substitute(self.graph, [x for derivative in self.parts for x in derivative], values)
         Q, *slopes = np.split(array(flat), len(self.parts))
         return Q, slopes
@@ -162,37 +173,45 @@ def weight(model: Model) -> Scalar:
     return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
 
 
-def limit_loads(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
+def limit_loads(new_loads: Sequence[Scalar], old_loads: Sequence[Scalar]) -> list[Scalar]:
     """Return new loads, limited to the factor `MAX_LOAD_RATIO` relative to the old ones."""
-    return [clip(x, n / MAX_LOAD_RATIO, MAX_LOAD_RATIO * n) for x, n in zip(new, old, strict=True)]
+    return [
+        clip(x, n / MAX_LOAD_RATIO, MAX_LOAD_RATIO * n)
+        for x, n in zip(new_loads, old_loads, strict=True)
+    ]
 
 
-def load_convergence(load: Scalar, residual: Scalar) -> Scalar:
+def measure_load_convergence(load: Scalar, residual: Scalar) -> Scalar:
     """Return a smooth convergence measure: 1 for a zero residual, near 0 for a diverged load."""
     relative_square = residual * residual / (LOAD_TOLERANCE * LOAD_TOLERANCE * (1.0 + load * load))
     return 1.0 / (1.0 + relative_square)
 
 
-def _solve(A: list[list[Scalar]], b: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+def _solve_small_system(
+    matrix: list[list[Scalar]], right_side: list[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
     """Return the solution of a small linear system, and its determinant or pivots.
 
     The diagonal is close to one, so no pivoting is needed; two equations are solved by Cramer's
     rule, which has the shortest expression.
     """
-    n = len(b)
-    A = [list(row) for row in A]
-    b = list(b)
+    n = len(right_side)
+    matrix = [list(row) for row in matrix]
+    right_side = list(right_side)
     if n == 2:
-        det = A[0][0] * A[1][1] - A[0][1] * A[1][0]
-        x = [(A[1][1] * b[0] - A[0][1] * b[1]) / det, (A[0][0] * b[1] - A[1][0] * b[0]) / det]
+        det = matrix[0][0] * matrix[1][1] - matrix[0][1] * matrix[1][0]
+        x = [
+            (matrix[1][1] * right_side[0] - matrix[0][1] * right_side[1]) / det,
+            (matrix[0][0] * right_side[1] - matrix[1][0] * right_side[0]) / det,
+        ]
         return x, [det]
     for k in range(n):
         for i in range(k + 1, n):
-            factor = A[i][k] / A[k][k]
-            A[i] = [x - factor * y for x, y in zip(A[i], A[k], strict=True)]
-            b[i] = b[i] - factor * b[k]
+            factor = matrix[i][k] / matrix[k][k]
+            matrix[i] = [x - factor * y for x, y in zip(matrix[i], matrix[k], strict=True)]
+            right_side[i] = right_side[i] - factor * right_side[k]
     for k in reversed(range(n)):
         for j in range(k + 1, n):
-            b[k] = b[k] - A[k][j] * b[j]
-        b[k] = b[k] / A[k][k]
-    return b, [A[k][k] for k in range(n)]
+            right_side[k] = right_side[k] - matrix[k][j] * right_side[j]
+        right_side[k] = right_side[k] / matrix[k][k]
+    return right_side, [matrix[k][k] for k in range(n)]

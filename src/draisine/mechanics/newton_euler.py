@@ -27,7 +27,7 @@ class Wrenches:
     alpha: list[Array]  # angular acceleration of each link, rad/s2
 
 
-def wrenches(
+def link_wrenches(
     tree: Tree,
     geo: Geometry,
     vel: Velocities,
@@ -45,7 +45,10 @@ def wrenches(
     acc = link_accelerations(tree, geo, vel, vdot, ref, refdot, gravity)
     joint_forces = np.zeros(len(tree.model.joints), dtype=object)
     force = [link.mass * acc.a[j] + acc.B[j] @ link.S for j, link in enumerate(links)]
-    moment = [cross(link.S, acc.a[j]) + _turning(acc.B[j] @ link.G) for j, link in enumerate(links)]
+    moment = [
+        cross(link.S, acc.a[j]) + _gyroscopic_moment(acc.B[j] @ link.G)
+        for j, link in enumerate(links)
+    ]
     for j, link in enumerate(links):
         for rotor in link.rotors:
             spin = vel.rdot[rotor.joint]
@@ -54,9 +57,10 @@ def wrenches(
             moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rotor_acceleration
             joint_forces[rotor.joint] = axial @ acc.alpha[j] + rotor.inertia * rotor_acceleration
         if link.added is not None or link.drag is not None:
-            # Added mass resists the acceleration itself, so the subtracted gravity is added back.
+            # The added mass of the fluid resists the acceleration itself, not the acceleration
+            # minus gravity. Therefore gravity is added back.
             absolute = acc.a[j] + geo.R0[j].T @ gravity
-            fluid = _fluid(link, vel.V_link[j], vel.W[j], absolute, acc.alpha[j])
+            fluid = _fluid_wrench(link, vel.V_link[j], vel.W[j], absolute, acc.alpha[j])
             force[j] = force[j] + fluid[:3]
             moment[j] = moment[j] + fluid[3:]
     for k, joint in enumerate(tree.model.joints):
@@ -67,7 +71,7 @@ def wrenches(
     return Wrenches(force, moment, array(joint_forces), acc.a, acc.alpha)
 
 
-def carried_wrenches(
+def accumulate_wrenches(
     tree: Tree, geo: Geometry, required: Wrenches
 ) -> tuple[list[Array], list[Array]]:
     """Return force (N) and moment (N m) of each link with its subtree, at its origin (inward pass)."""
@@ -84,7 +88,7 @@ def carried_wrenches(
 
 def sum_wrenches(tree: Tree, geo: Geometry, required: Wrenches, ref: Array) -> Array:
     """Return the generalised force (6 + n,): wrench of all links at ref, then joint forces."""
-    force, moment = carried_wrenches(tree, geo, required)
+    force, moment = accumulate_wrenches(tree, geo, required)
     generalised = np.zeros(6 + len(tree.model.joints), dtype=object)
     generalised[6:] = required.joint
     for j, link in enumerate(tree.links[1:], start=1):
@@ -122,15 +126,17 @@ def inverse_dynamics(
     (6 + n,) array
         Force (N) and moment about ref (N m) on the base, then joint forces (N m or N).
     """
-    return sum_wrenches(tree, geo, wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
+    return sum_wrenches(tree, geo, link_wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
 
 
-def _turning(T: Array) -> Array:
-    """Return the moment `int x cross (B x) dm` from T = B G."""
+def _gyroscopic_moment(T: Array) -> Array:
+    """Return the moment `int x cross (B x) dm` (N m) of a link from T = B G, with B of
+    `_acceleration_matrix` and second moments G.
+    """
     return array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
 
 
-def _fluid(link: Link, V: Array, W: Array, a: Array, alpha: Array) -> Array:
+def _fluid_wrench(link: Link, V: Array, W: Array, a: Array, alpha: Array) -> Array:
     """Return the wrench (6,) of added mass and drag that opposes the motion of a link, eq.
     [fluid-wrench].
     """
@@ -156,19 +162,21 @@ class Composite:
         self.G = link.G
         self.added = link.added
 
-    def carry(self, other: "Composite", E: Array, p: Array) -> None:
-        """Add the inertia of a link whose frame is (E, p) in the frame of this link."""
-        SE = E @ other.S
+    def add_child(self, child: "Composite", E: Array, p: Array) -> None:
+        """Add the inertia of a child link, whose frame has axes E and origin p (m) in the frame of
+        this link.
+        """
+        SE = E @ child.S
         mixed = np.outer(p, SE)
-        self.mass = self.mass + other.mass
-        self.S = self.S + SE + other.mass * p
-        self.G = self.G + E @ other.G @ E.T + mixed + mixed.T + other.mass * np.outer(p, p)
-        if other.added is not None:
+        self.mass = self.mass + child.mass
+        self.S = self.S + SE + child.mass * p
+        self.G = self.G + E @ child.G @ E.T + mixed + mixed.T + child.mass * np.outer(p, p)
+        if child.added is not None:
             X = Ad(inverse(Pose(E, p)))
-            added_here = X.T @ other.added @ X
+            added_here = X.T @ child.added @ X
             self.added = added_here if self.added is None else self.added + added_here
 
-    def column(self, link: Link) -> tuple[Array, Array]:
+    def joint_column(self, link: Link) -> tuple[Array, Array]:
         """Return force and moment at the link's origin per unit acceleration of its joint."""
         force = link.slide * self.mass * Z + link.turn * cross(Z, self.S)
         second_moments = array([-self.G[0, 2], -self.G[1, 2], self.G[0, 0] + self.G[1, 1]])
@@ -179,7 +187,7 @@ class Composite:
             moment = moment + fluid[3:]
         return force, moment
 
-    def base_block(self, ref: Array) -> Array:
+    def base_inertia(self, ref: Array) -> Array:
         """Return the inertia matrix (6, 6) for a twist (V at ref, W)."""
         M = np.zeros((6, 6), dtype=object)
         mixed = np.outer(ref, self.S)
@@ -195,15 +203,15 @@ class Composite:
         return M
 
 
-def composites(tree: Tree, geo: Geometry) -> list[Composite]:
+def composite_bodies(tree: Tree, geo: Geometry) -> list[Composite]:
     """Return the composite body of every link, eq. [composite-bodies]."""
     bodies = [Composite(link) for link in tree.links]
     for j in reversed(range(1, len(bodies))):
-        bodies[tree.links[j].parent].carry(bodies[j], geo.E[j], geo.p[j])
+        bodies[tree.links[j].parent].add_child(bodies[j], geo.E[j], geo.p[j])
     return bodies
 
 
-def joint_wrenches(
+def joint_inertia_wrenches(
     tree: Tree, geo: Geometry, bodies: Sequence[Composite]
 ) -> list[dict[int, tuple[Array, Array]]]:
     """Return the wrench of each link per unit acceleration of each joint of its subtree.
@@ -215,7 +223,7 @@ def joint_wrenches(
         for rotor in link.rotors:
             wrenches_of[j][rotor.joint] = (np.zeros(3), rotor.inertia * rotor.axis)
         if j:
-            wrenches_of[j][link.joint] = bodies[j].column(link)
+            wrenches_of[j][link.joint] = bodies[j].joint_column(link)
             for k, (force, moment) in wrenches_of[j].items():
                 force_on_parent = geo.E[j] @ force
                 arm = cross(geo.p[j], force_on_parent)
@@ -238,8 +246,8 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
     (6 + n, 6 + n) array
         M for v = (V at ref, W, rdot).
     """
-    bodies = composites(tree, geo)
-    columns = joint_wrenches(tree, geo, bodies)
+    bodies = composite_bodies(tree, geo)
+    columns = joint_inertia_wrenches(tree, geo, bodies)
     n = 6 + len(tree.model.joints)
     M = np.zeros((n, n), dtype=object)
     for link, wrenches_behind in zip(tree.links, columns, strict=True):
@@ -252,7 +260,7 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
             M[6 + link.joint, 6 + k] = M[6 + k, 6 + link.joint] = value
     for k, joint in enumerate(tree.model.joints):
         M[6 + k, 6 + k] = M[6 + k, 6 + k] + joint.armature
-    M[:6, :6] = bodies[0].base_block(ref)
+    M[:6, :6] = bodies[0].base_inertia(ref)
     for k, (force, moment) in columns[0].items():
         M[:6, 6 + k] = M[6 + k, :6] = np.concatenate([force, moment - cross(ref, force)])
     return array(M)

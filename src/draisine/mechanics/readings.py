@@ -21,7 +21,7 @@ from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.mechanics.base import expand_speeds
 from draisine.mechanics.constraints import (
     Ground,
-    contact_axes,
+    contact_directions,
     contact_point,
     ground_velocity,
     support_rate,
@@ -95,13 +95,13 @@ class Readings:
 
     def joint(self, name: str) -> Scalar:
         """Return the coordinate of a joint, rad or m."""
-        return self.geo.r[self._joint(name)]
+        return self.geo.r[self._joint_index(name)]
 
     def rate(self, name: str) -> Scalar:
         """Return the rate of a joint, rad/s or m/s."""
-        return self.vel.rdot[self._joint(name)]
+        return self.vel.rdot[self._joint_index(name)]
 
-    def _joint(self, name: str) -> int:
+    def _joint_index(self, name: str) -> int:
         """Return the index of the joint with a given name; raise an error for an unknown name."""
         names = [j.name for j in self.tree.model.joints]
         expect_known("no joint", name, names, ModelError)
@@ -146,14 +146,14 @@ class Readings:
     @property
     def yaw_rate(self) -> Scalar:
         """Rate of the heading, rad/s, positive to the left."""
-        return self._turning()[0]
+        return self._yaw_pitch_rates()[0]
 
     @property
     def pitch_rate(self) -> Scalar:
         """Rate of the pitch angle, rad/s, positive nose down."""
-        return self._turning()[1]
+        return self._yaw_pitch_rates()[1]
 
-    def _turning(self) -> tuple[Scalar, Scalar]:
+    def _yaw_pitch_rates(self) -> tuple[Scalar, Scalar]:
         """Return the rates of yaw and pitch, rad/s, eq. [angle-rates].
 
         They are the oblique components of the angular velocity along the vertical and along the
@@ -220,22 +220,22 @@ class Readings:
         """Return the position (m) of a material point of a body; `point` is given in the zero
         configuration.
         """
-        return self.base + self.world.R @ self._point(body, point).c
+        return self.base + self.world.R @ self._material_point(body, point).c
 
     def velocity(self, body: str, point: Any) -> Array:
         """Return the velocity (m/s) of a material point of a body; `point` is given in the zero
         configuration.
         """
-        P = point_matrix(self.tree, self.geo, self._point(body, point), self.ref)
+        P = point_matrix(self.tree, self.geo, self._material_point(body, point), self.ref)
         return self.world.R @ (P @ self.speeds)
 
-    def _point(self, body: str, position: Any) -> Point:
+    def _material_point(self, body: str, position: Any) -> Point:
         """Return a material point of a body from its position in the zero configuration."""
         return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(position))
 
     def contact(self, name: str) -> Array:
         """Return the position (m) of the touching point of a contact."""
-        return self.base + self.world.R @ self._touch(name)[1].c
+        return self.base + self.world.R @ self._locate_contact(name)[1].c
 
     def gap(self, name: str) -> Scalar:
         """Return the gap (m) of a contact, eq. [gap]: the height of its lowest point above the
@@ -248,40 +248,40 @@ class Readings:
 
         The components are normal (the rate of the gap), along and across.
         """
-        contact, point, _ = self._touch(name)
+        contact, point, _ = self._locate_contact(name)
         P = point_matrix(self.tree, self.geo, point, self.ref)
         ground = ground_velocity(self.tree.model, self.world, self.base, point, self.t)
-        axes = contact_axes(self.tree, self.geo, self.world, contact, point)
+        axes = contact_directions(self.tree, self.geo, self.world, contact, point)
         return Slip(*(axes[d] @ (P @ self.speeds - ground) for d in contact.directions))
 
     def travel(self, name: str) -> Scalar:
         """Return the speed (m/s) of the geometric touching point over the ground, along the wheel's
         heading.
         """
-        contact, point, surface = self._touch(name)
+        contact, point, surface = self._locate_contact(name)
         rhodot = support_rate(surface, point, self.world, self.vel)
         _, cdot = point_drift(self.tree, self.geo, self.vel, point, rhodot, np.zeros(3))
         point_velocity = self.vel.V + cross(self.vel.W[0], point.c - self.ref) + cdot
         ground = ground_velocity(self.tree.model, self.world, self.base, point, self.t)
-        axes = contact_axes(self.tree, self.geo, self.world, contact, point)
+        axes = contact_directions(self.tree, self.geo, self.world, contact, point)
         return axes["along"] @ (point_velocity - ground)
 
     def camber(self, name: str) -> Scalar:
         """Return the camber angle (rad) of a wheel, positive to the right."""
-        _, point, surface = self._touch(name)
+        _, point, surface = self._locate_contact(name)
         up = self.world.up[point.link]
         return atan2(up @ surface.axle, surface.slope(up))
 
     def rolling_radius(self, name: str) -> Scalar:
         """Return the distance (m) of a wheel's touching point from its axle."""
-        _, point, surface = self._touch(name)
+        _, point, surface = self._locate_contact(name)
         return surface.rolling_radius(self.world.up[point.link])
 
     def spin(self, name: str) -> Scalar:
         """Return the angular velocity (rad/s) of a wheel about the ground's normal, positive to the
         left.
         """
-        _, point, _ = self._touch(name)
+        _, point, _ = self._locate_contact(name)
         return self.world.up[0] @ (spin_matrix(self.tree, self.geo, point) @ self.speeds)
 
     def load(self, name: str) -> Scalar:
@@ -302,7 +302,7 @@ class Readings:
             )
         return self.loads[name]
 
-    def _touch(self, name: str) -> tuple[Contact, Point, Surface]:
+    def _locate_contact(self, name: str) -> tuple[Contact, Point, Surface]:
         """Return a contact with its touching point and its surface."""
         names = [c.name for c in self.tree.model.contacts]
         expect_known("no contact", name, names, ModelError)
@@ -368,7 +368,8 @@ def call_law(
     except NameError as error:
         raise ModelError(f"law: {error}.") from error
     except AttributeError as error:
-        # Other exceptions come from the code of the control law; their traceback is more helpful.
+        # Only errors of `readings` are explained. Other errors come from the code of the control
+        # law: their traceback is more helpful.
         if not isinstance(error.obj, Readings):
             raise
         inner = {field.name for field in fields(Readings)} - {"t"}
@@ -424,7 +425,7 @@ def body_kinematics(
 
     `evaluate` returns numbers for expressions in parameters.
     """
-    # Wheels are not folded into their carriers, because every body needs its own motion.
+    # Do not fold wheels into the bodies that carry them, because every body needs its own motion.
     tree = assemble(model, evaluate=evaluate, fold=False)
     zero = np.zeros(3)
     speeds = expand_speeds(model, v)
@@ -470,33 +471,38 @@ class SensorReadings:
 
     def joint(self, name: str) -> Scalar:
         """Return the coordinate of a joint, rad or m."""
-        return self.r[self._joint(name)]
+        return self.r[self._joint_index(name)]
 
     def rate(self, name: str) -> Scalar:
         """Return the rate of a joint, rad/s or m/s."""
-        self._joint(name)
+        self._joint_index(name)
         return self.v[self.model.speeds.index(f"{name}_rate")]
 
     def effort(self, name: str) -> Scalar:
         """Return the torque (N m) or force (N) of the drive of a joint."""
         prescribed = [joint.name for joint in self.model.joints if joint.motion is not None]
-        effort = self.inputs[self._joint(name)]
+        effort = self.inputs[self._joint_index(name)]
         return effort + self.held[prescribed.index(name)] if name in prescribed else effort
 
     def normal_force(self, name: str) -> Scalar:
         """Return the normal force (N) of the ground on a contact."""
-        return self.loads[self._contact(name)]
+        return self.loads[self._contact_index(name)]
 
     def gap(self, name: str) -> Scalar:
         """Return the gap (m) of a contact."""
-        return self.gaps[self._contact(name)]
+        return self.gaps[self._contact_index(name)]
 
-    def _joint(self, name: str) -> int:
+    def _joint_index(self, name: str) -> int:
+        """Return the index of a joint; raise an error that names the sensor's joints if it does not
+        exist.
+
+        """
         names = [joint.name for joint in self.model.joints]
         expect_known("no joint", name, names, ModelError)
         return names.index(name)
 
-    def _contact(self, name: str) -> int:
+    def _contact_index(self, name: str) -> int:
+        """Return the index of a contact by name."""
         names = [contact.name for contact in self.model.contacts]
         expect_known("no contact", name, names, ModelError)
         return names.index(name)

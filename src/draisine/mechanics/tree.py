@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.lie import Ad, Pose, cross, hat
-from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, vanishes
+from draisine.algebra.scalar import Array, Scalar, all_vanish, array, is_zero, norm
 from draisine.model import Body, Joint, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
@@ -67,34 +67,34 @@ class Tree:
         str, tuple[int, Rotor | None]
     ]  # index of the link of each body, and its rotor if the body is folded
 
-    def path(self, i: int) -> tuple[int, ...]:
-        """Return the indices of the links from the base (excluded) to link i (included)."""
+    def path_to_link(self, link: int) -> tuple[int, ...]:
+        """Return the indices of the links from the base (excluded) to one link (included)."""
         indices: list[int] = []
-        while i > 0:
-            indices.append(i)
-            i = self.links[i].parent
+        while link > 0:
+            indices.append(link)
+            link = self.links[link].parent
         return tuple(reversed(indices))
 
-    def local(self, body: str, point: Array) -> Array:
+    def point_in_link(self, body: str, point: Array) -> Array:
         """Return a point of the zero configuration in the frame of the link that carries the body
         (m).
         """
         link = self.links[self.place[body][0]]
         return link.R.T @ (point - link.o)
 
-    def axes(self, body: str) -> Array:
+    def axes_in_link(self, body: str) -> Array:
         """Return the rotation (3, 3) from the zero configuration to the frame of the link that
         carries the body.
         """
         return self.links[self.place[body][0]].R.T
 
 
-def foldable(model: Model, body: Body) -> bool:
+def is_foldable(model: Model, body: Body) -> bool:
     """Return whether a body is a leaf of the tree that is axisymmetric about its joint."""
     joint = next((j for j in model.joints if j.child == body.name), None)
     if (
         joint is None
-        or not vanishes([joint.turn - 1.0, joint.slide])
+        or not all_vanish([joint.turn - 1.0, joint.slide])
         or body.added is not None
         or body.drag is not None
         or any(j.parent == body.name for j in model.joints)
@@ -108,15 +108,16 @@ def foldable(model: Model, body: Body) -> bool:
     for contact in model.contacts:
         if contact.body == body.name:
             offsets += contact.asymmetry(a, joint.through)
-    # Compare with the inertia, so that symmetry does not depend on the unit of mass.
+    # Compare with the largest inertia of the body, so that the result does not depend on the unit
+    # of mass.
     inertia_scale = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
     defects = (body.inertia @ hat(a) - hat(a) @ body.inertia).ravel()
-    return vanishes(offsets) and vanishes(defects, inertia_scale)
+    return all_vanish(offsets) and all_vanish(defects, inertia_scale)
 
 
 def folded_bodies(model: Model) -> set[str]:
     """Return the names of the bodies that are folded into their carriers."""
-    return {body.name for body in model.bodies if foldable(model, body)}
+    return {body.name for body in model.bodies if is_foldable(model, body)}
 
 
 def wheel_joints(model: Model) -> set[int]:
@@ -124,9 +125,9 @@ def wheel_joints(model: Model) -> set[int]:
     return {
         k
         for k, joint in enumerate(model.joints)
-        if vanishes([joint.turn - 1.0, joint.slide])
+        if all_vanish([joint.turn - 1.0, joint.slide])
         and any(
-            vanishes(wheel.asymmetry(joint.axis / norm(joint.axis), joint.through))
+            all_vanish(wheel.asymmetry(joint.axis / norm(joint.axis), joint.through))
             for wheel in model.wheels
             if wheel.body == joint.child
         )
@@ -135,14 +136,18 @@ def wheel_joints(model: Model) -> set[int]:
 
 def spinning_joints(model: Model) -> set[int]:
     """Return the indices of the joints about which wheels and balanced rotors spin, folded or not."""
-    rotors = {k for k, joint in enumerate(model.joints) if foldable(model, model.body(joint.child))}
+    rotors = {
+        k for k, joint in enumerate(model.joints) if is_foldable(model, model.body(joint.child))
+    }
     return rotors | wheel_joints(model)
 
 
-def second_moments(body: Body, R: Array, o: Array) -> tuple[Array, Array]:
-    """Return first moment S and second moment G of a body about the point o, in the axes R."""
-    c = R.T @ (body.com - o)
-    J = R.T @ body.inertia @ R
+def second_moments(body: Body, axes: Array, origin: Array) -> tuple[Array, Array]:
+    """Return first moment S and second moment G of a body about the point `origin` (m), in the
+    given axes.
+    """
+    c = axes.T @ (body.com - origin)
+    J = axes.T @ body.inertia @ axes
     spread = (J[0, 0] + J[1, 1] + J[2, 2]) / 2
     return body.mass * c, spread * np.eye(3) - J + body.mass * np.outer(c, c)
 
@@ -153,7 +158,8 @@ def axes_along(z: Array, hints: Sequence[Array], evaluate: Evaluate) -> Array:
     """
     for hint in [*hints, np.eye(3)[1], np.eye(3)[0]]:
         x = cross(hint, z)
-        # The bound 0.1 excludes hints within 6 degrees of z, which would amplify rounding errors.
+        # Use a hint only if it is at least 6 degrees (0.1 rad) away from z: otherwise the
+        # projection amplifies rounding errors.
         if np.linalg.norm(evaluate(list(x))) > 0.1:
             x = x / norm(x)
             return np.column_stack([x, cross(z, x), z])
@@ -202,7 +208,7 @@ def assemble(
     place: dict[str, tuple[int, Rotor | None]] = {}
     joints = {j.child: (i, j) for i, j in enumerate(model.joints)}
     for index, name in enumerate(order):
-        R, o = _frame(model, name, folded, aligned, evaluate)
+        R, o = _link_frame(model, name, folded, aligned, evaluate)
         parent = 0
         joint_index = -1
         turn = 0.0
@@ -223,8 +229,10 @@ def assemble(
         place[name] = (index, None)
         for i, joint in (joints[j.child] for j in model.joints if j.parent == name):
             if joint.child in folded:
-                place[joint.child] = (index, link_mass.fold(i, joint))
-        links.append(Link(name, parent, joint_index, turn, slide, K, p, R, o, **link_mass.inertia))
+                place[joint.child] = (index, link_mass.fold_body(i, joint))
+        links.append(
+            Link(name, parent, joint_index, turn, slide, K, p, R, o, **link_mass.mass_properties)
+        )
     return Tree(model, tuple(links), place)
 
 
@@ -240,7 +248,7 @@ class _LinkMass:
         self.S, self.G = second_moments(self.body, R, o)
         self.rotors: list[Rotor] = []
 
-    def fold(self, index: int, joint: Joint) -> Rotor:
+    def fold_body(self, body_index: int, joint: Joint) -> Rotor:
         """Add the body that spins about a joint, and return its rotor."""
         wheel = self.model.body(joint.child)
         S, G = second_moments(wheel, self.R, self.o)
@@ -251,11 +259,11 @@ class _LinkMass:
         hubs = [c.centre for c in self.model.wheels if c.body == joint.child]
         centre = hubs[0] if hubs else joint.through
         axial = a @ wheel.inertia @ a
-        self.rotors.append(Rotor(index, self.R.T @ a, self.R.T @ (centre - self.o), axial))
+        self.rotors.append(Rotor(body_index, self.R.T @ a, self.R.T @ (centre - self.o), axial))
         return self.rotors[-1]
 
     @property
-    def inertia(self) -> dict[str, Any]:
+    def mass_properties(self) -> dict[str, Any]:
         """Mass properties of a `Link` by field name, including those of the fluid."""
         shift = Ad(Pose(self.R, self.o))
         body = self.body
@@ -269,7 +277,7 @@ class _LinkMass:
         }
 
 
-def _frame(
+def _link_frame(
     model: Model, name: str, folded: set[str], aligned: bool, evaluate: Evaluate
 ) -> tuple[Array, Array]:
     """Return axes and origin of a link: z along its joint, and its axle or next joint in the yz

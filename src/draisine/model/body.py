@@ -21,26 +21,26 @@ largest entry of the matrix.
 """
 
 
-def vector(values: object, what: str) -> Array:
-    """Return three scalars as an array (3,); raise an error that mentions `what` if there are not
+def vector(values: object, quantity: str) -> Array:
+    """Return three scalars as an array (3,); raise an error that mentions `quantity` if there are not
     three.
     """
     out = array(values)
     if out.shape != (3,):
-        raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
+        raise ModelError(f"{quantity}: expected three components, got shape {out.shape}.")
     if out.dtype != object:
-        check_sizes(out, f"{what}:")
+        check_sizes(out, f"{quantity}:")
     return out
 
 
-def check_sizes(numbers: Array, what: str) -> None:
+def check_sizes(numbers: Array, quantity: str) -> None:
     """Raise an error if numbers of a model are not finite, or so large that their products
     overflow.
     """
     if not np.all(np.isfinite(numbers)):
-        raise ModelError(f"{what} has entries that are not numbers.")
+        raise ModelError(f"{quantity} has entries that are not numbers.")
     if np.any(np.abs(numbers) > MAX_NUMBER):
-        raise ModelError(f"{what} has entries beyond {MAX_NUMBER:g}. Use SI units.")
+        raise ModelError(f"{quantity} has entries beyond {MAX_NUMBER:g}. Use SI units.")
 
 
 def inertia(
@@ -131,9 +131,9 @@ class Body:
                     f"{where}, {attribute}: expected shape {shape}, got {value.shape}{way}."
                 )
             object.__setattr__(self, attribute, value)
-        self._check()
+        self._check_physical_validity()
 
-    def _check(self) -> None:
+    def _check_physical_validity(self) -> None:
         """Raise an error if mass, inertia or fluid terms are physically invalid."""
         where = f"body {self.name!r}"
         if isinstance(self.mass, (int, float)):
@@ -151,17 +151,19 @@ class Body:
             _check_semidefinite(f"{where}: added mass", self.added)
 
 
-def _check_semidefinite(what: str, matrix: Array) -> None:
+def _check_semidefinite(quantity: str, matrix: Array) -> None:
     """Raise an error if a matrix is not symmetric and positive semidefinite."""
     scale = np.abs(matrix).max()
     if not np.allclose(matrix, matrix.T, rtol=0.0, atol=SEMIDEFINITE_TOLERANCE * scale):
-        raise ModelError(f"{what} is not symmetric.")
+        raise ModelError(f"{quantity} is not symmetric.")
     least = np.linalg.eigvalsh(matrix)[0]
     if least < -SEMIDEFINITE_TOLERANCE * scale:
-        raise ModelError(f"{what} is not positive semidefinite: smallest eigenvalue {least:.6g}.")
+        raise ModelError(
+            f"{quantity} is not positive semidefinite: smallest eigenvalue {least:.6g}."
+        )
 
 
-def is_doubtful(mass: Array, tensors: Array) -> Array:
+def may_be_invalid(mass: Array, tensors: Array) -> Array:
     """Return for arrays of masses (...) and inertia tensors (..., 3, 3) whether one may be
     physically invalid.
 
@@ -175,19 +177,19 @@ def is_doubtful(mass: Array, tensors: Array) -> Array:
     return ~sound
 
 
-def _check_inertia(where: str, tensor: Array) -> None:
+def _check_inertia(body_label: str, tensor: Array) -> None:
     """Raise an error if an inertia tensor is not positive semidefinite; warn if no mass
     distribution has it.
     """
-    _check_semidefinite(f"{where}: inertia", tensor)
+    _check_semidefinite(f"{body_label}: inertia", tensor)
     a, b, c = np.linalg.eigvalsh(tensor)
-    # Published and measured bicycles violate the triangle inequality. The kinetic energy is still
-    # positive, so the equations of motion have a solution.
+    # Warn only: published and measured bicycles violate the triangle inequality. The kinetic energy
+    # is still positive, so the equations of motion have a solution.
     if a + b < c * (1 - 1e-9):
         warnings.warn(
-            f"{where}: principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2 break the triangle inequality; "
-            "no distribution of mass has them. They are used as they are. Check units and the reference "
-            "point (the centre of mass).",
+            f"{body_label}: principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2 break the triangle "
+            "inequality; no distribution of mass has them. They are used as they are. Check units and the "
+            "reference point (the centre of mass).",
             UserWarning,
             stacklevel=5,
         )

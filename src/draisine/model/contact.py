@@ -36,7 +36,7 @@ class Flat:
     def __post_init__(self) -> None:
         where = f"flat of {self.body!r}"
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
-        object.__setattr__(self, "normal", _direction(self.normal, f"{where}: the normal"))
+        object.__setattr__(self, "normal", _nonzero_direction(self.normal, f"{where}: the normal"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,14 +91,15 @@ class Wheel:
     def __post_init__(self) -> None:
         where = f"wheel {self.name!r}"
         object.__setattr__(self, "centre", vector(self.centre, f"{where}, centre"))
-        object.__setattr__(self, "axle", _direction(self.axle, f"{where}: the axle"))
+        object.__setattr__(self, "axle", _nonzero_direction(self.axle, f"{where}: the axle"))
         surface = self.surface if isinstance(self.surface, Surface) else Disc(self.surface)
         surface.check(where)
         object.__setattr__(self, "flats", tuple(self.flats))
         for flat in self.flats:
             if flat.body == self.body:
                 raise ModelError(
-                    f"{where}: a flat of its own body {self.body!r} cannot be touched. Use another body."
+                    f"{where}: the flat is on the wheel's own body {self.body!r}. Put the flat on another "
+                    "body."
                 )
         object.__setattr__(self, "surface", surface.about(self.guide))
         if self.tyre is not None:
@@ -141,7 +142,9 @@ class Wheel:
         """
         N = R[2, :]
         Ndot = cross(R[2, :], W)
-        along, alongdot = _unit_rate(cross(axle, N), cross(axledot, N) + cross(axle, Ndot))
+        along, alongdot = _unit_vector_and_rate(
+            cross(axle, N), cross(axledot, N) + cross(axle, Ndot)
+        )
         across = cross(Ndot, along) + cross(N, alongdot)
         return {"normal": Ndot, "along": alongdot, "across": across}
 
@@ -182,7 +185,9 @@ class Blade:
     def __post_init__(self) -> None:
         where = f"blade {self.name!r}"
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
-        object.__setattr__(self, "heading", _direction(self.heading, f"{where}: the heading"))
+        object.__setattr__(
+            self, "heading", _nonzero_direction(self.heading, f"{where}: the heading")
+        )
 
     @property
     def centre(self) -> Array:
@@ -217,7 +222,7 @@ class Blade:
         """
         N = R[2, :]
         Ndot = cross(R[2, :], W)
-        across, acrossdot = _unit_rate(
+        across, acrossdot = _unit_vector_and_rate(
             cross(N, heading), cross(Ndot, heading) + cross(N, headingdot)
         )
         along = cross(acrossdot, N) + cross(across, Ndot)
@@ -306,16 +311,16 @@ HOLONOMIC = frozenset({"normal", "x", "y", "z"})
 """Names of the contact directions with holonomic constraints, which keep the gap (m) at zero."""
 
 
-def _direction(values: object, what: str) -> Array:
+def _nonzero_direction(values: object, quantity: str) -> Array:
     """Return three scalars as a direction vector; raise an error if it is zero."""
-    out = vector(values, what)
+    out = vector(values, quantity)
     if out.dtype != object and not np.any(out):
-        raise ModelError(f"{what} must not be zero. Give it a direction.")
+        raise ModelError(f"{quantity} must not be zero. State a direction.")
     return out
 
 
-def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
-    """Return the unit vector along x and its time derivative."""
-    size = norm(x)
-    unit = x / size
-    return unit, (xdot - unit * (unit @ xdot)) / size
+def _unit_vector_and_rate(vector: Array, vector_rate: Array) -> tuple[Array, Array]:
+    """Return the unit vector along a vector, and its time derivative."""
+    size = norm(vector)
+    unit = vector / size
+    return unit, (vector_rate - unit * (unit @ vector_rate)) / size

@@ -24,13 +24,13 @@ class Coupling:
 
     name: str
     joints: tuple[str, ...]  # names of the joints, in the order of the arguments of `value`
-    # Function of the joint coordinates, over any scalar type
+    # Function of the joint coordinates, for any scalar type; the coupling keeps its value at zero
     value: Callable[..., Scalar] = field(repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "joints", tuple(self.joints))
         if not self.joints:
-            raise ModelError(f"coupling {self.name!r}: name at least one joint.")
+            raise ModelError(f"coupling {self.name!r}: it has no joints. Name at least one joint.")
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ class Loop:
         object.__setattr__(self, "point", vector(self.point, f"loop {self.name!r}, point"))
         if self.body == self.other:
             raise ModelError(
-                f"loop {self.name!r}: {self.body!r} cannot be pinned to itself. Name two bodies."
+                f"loop {self.name!r}: both ends are on body {self.body!r}. Name two different bodies."
             )
 
     @property

@@ -15,23 +15,24 @@ Rotation = Callable[[Mapping[str, Scalar]], Array]
 class Form:
     """Parametrisation of a vehicle for printed equations."""
 
-    # LaTeX symbols of parameters, joints and angles by name
+    # LaTeX symbols of parameters, joints and angles, by name
     symbols: Mapping[str, str] = field(default_factory=dict)
-    # Unit and meaning of each parameter
+    # Unit and meaning of each parameter, by name
     meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    # Function from the parameters of the form to a model; None for the vehicle itself
+    # Function that builds a model from the parameters of this form; None for the vehicle's own
+    # function
     vehicle: Callable[..., Model] | None = None
-    # Conversion of the vehicle's parameters to those of the form
+    # Function that converts the vehicle's parameters to those of this form
     convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None
-    # Frame of the base; None for one at the hub of the first wheel
+    # Function that returns the frame of the base; None for a frame at the hub of the first wheel
     frame: Callable[[Model], Pose] | None = None
     place: str = ""  # description of the origin of the base's frame, in words
-    # Descriptions of the axes of the base's frame, in words
+    # Descriptions of the three axes of the base's frame, in words
     axes: tuple[str, str, str] = ("x", "y", "z")
-    # Angles of the base with their nominal values (rad)
+    # Angles of the base with their nominal values (rad), by name
     angles: Mapping[str, float] = field(default_factory=dict)
-    # Function from these angles to the rotation of the base; None for yaw, lean and pitch
+    # Function that returns the rotation of the base for these angles; None for yaw, lean and pitch
     rotation: Rotation | None = None
-    # LaTeX symbol of the angle of the contact point on its wheel, by contact
+    # LaTeX symbol of the angle at which a wheel touches the ground, by contact
     contact_angles: Mapping[str, str] = field(default_factory=dict)
     independent: tuple[str, ...] = ()  # names of the preferred independent speeds

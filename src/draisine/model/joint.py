@@ -64,13 +64,17 @@ class Motor:
             if not isinstance(limit, (int, float)) or not limit > 0.0:
                 raise ModelError(f"motor: {name} = {limit!r} must be a positive number.")
         if math.isfinite(self.no_load_speed) and math.isinf(min(self.torque, self.stall_torque)):
-            raise ModelError("motor: a no_load_speed needs a torque or a stall_torque.")
+            raise ModelError(
+                "motor: `no_load_speed` is given without a torque. State `torque` or `stall_torque`, "
+                "too."
+            )
         if math.isfinite(self.stall_torque) and math.isinf(self.no_load_speed):
             raise ModelError(
-                "motor: a stall_torque needs a no_load_speed; `torque` limits the torque at any speed."
+                "motor: `stall_torque` is given without `no_load_speed`. State both, or use `torque`, "
+                "which limits the torque at any speed."
             )
 
-    def limit(self, request: Scalar, rate: Scalar) -> Scalar:
+    def limit(self, request: Scalar, joint_rate: Scalar) -> Scalar:
         """Return the supplied torque for a requested one (N m or N) at a joint rate (rad/s or m/s)."""
         supplied = request
         if math.isfinite(self.torque):
@@ -79,8 +83,8 @@ class Motor:
             stall = self.stall_torque
             if math.isinf(stall):
                 stall = LIMITED_SPEED_SLOPE * self.torque
-            upper = stall * (1.0 - rate / self.no_load_speed)
-            lower = -stall * (1.0 + rate / self.no_load_speed)
+            upper = stall * (1.0 - joint_rate / self.no_load_speed)
+            lower = -stall * (1.0 + joint_rate / self.no_load_speed)
             supplied = clip(
                 supplied, where(lower > 0.0, 0.0, lower), where(upper < 0.0, 0.0, upper)
             )
@@ -141,7 +145,7 @@ class Joint:
         object.__setattr__(self, "axis", vector(self.axis, f"{where}, axis"))
         object.__setattr__(self, "through", vector(self.through, f"{where}, through"))
         if self.axis.dtype != object and not np.any(self.axis):
-            raise ModelError(f"{where}: the axis must not be zero. Give it a direction.")
+            raise ModelError(f"{where}: the axis must not be zero. State a direction.")
         for what in ("spring", "damper", "rest", "slide", "armature"):
             value = getattr(self, what)
             if isinstance(value, (int, float)) and not np.isfinite(value):
@@ -157,7 +161,9 @@ class Joint:
                 f"{where}: turn must be 1 (r is an angle) or 0 (r is a length), not {self.turn}."
             )
         if not self.turn and isinstance(self.slide, (int, float)) and self.slide == 0:
-            raise ModelError(f"{where}: it neither rotates nor translates. Set turn=1 or a slide.")
+            raise ModelError(
+                f"{where}: the joint neither rotates nor translates. Set turn=1 or a slide."
+            )
 
     @property
     def unit(self) -> str:
@@ -179,7 +185,8 @@ class Guide:
     """
 
     acceleration: Scalar  # prescribed acceleration, rad/s2 or m/s2
-    # Whether the acceleration is prescribed (nonzero); if zero, `torque` acts instead
+    # Whether the control law prescribes the acceleration (nonzero); if zero, the joint has the
+    # torque `torque`
     active: Scalar = True
     torque: Scalar = 0.0  # joint torque if the guide is inactive, N m or N
     of: str | None = None  # accelerated coordinate: a joint or "lean"; None for the joint itself

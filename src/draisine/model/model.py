@@ -46,7 +46,7 @@ class Steps:
     """
 
     feet: tuple[str, str]
-    # Name of the joint with which each joint exchanges its role after a step, by name of the joint
+    # Joint that takes over the role of each joint after a step, by name of the joint
     exchange: Mapping[str, str] = field(default_factory=dict)
     # Angle (rad) that is added to each joint coordinate after a step, by name of the joint
     turn: Mapping[str, Scalar] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Output:
     """
 
     name: str
-    # Function of `mechanics.readings.Readings` that returns the value
+    # Function that returns the value from `mechanics.readings.Readings`
     value: Callable[[Any], Scalar] = field(repr=False)
     unit: str = ""
     meaning: str = ""
@@ -169,7 +169,7 @@ class Model:
         if not self.bodies:
             raise ModelError("A model needs at least one body.")
         self._check_names()
-        self._check_partners()
+        self._check_references()
         self._check_tree()
         self._check_steps()
         self._check_sensors()
@@ -269,7 +269,7 @@ class Model:
             if name in RESERVED_RESULT_NAMES or (kind == "output" and name in taken):
                 raise ModelError(f"{kind} {name!r}: this name is reserved for results. Rename it.")
 
-    def _check_partners(self) -> None:
+    def _check_references(self) -> None:
         """Raise an error if a part refers to a body or a joint that does not exist."""
         bodies = [b.name for b in self.bodies]
         for kind, pairs in (
@@ -325,8 +325,8 @@ class Model:
         for joint in self.joints:
             if joint.child in parents:
                 raise ModelError(
-                    f"Body {joint.child!r} has two parents: joints {parents[joint.child].name!r} and "
-                    f"{joint.name!r}. A tree allows one; close the loop by a `Loop` among the couplings."
+                    f"Body {joint.child!r} has two parents: joints {parents[joint.child].name!r} "
+                    f"and {joint.name!r}. A tree allows one; close the loop by a `Loop` among the couplings."
                 )
             if joint.child == base:
                 raise ModelError(

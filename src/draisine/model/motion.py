@@ -38,14 +38,14 @@ def sine(
     0.0 6.283185307179586 -0.0
     """
 
-    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def evaluate_motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return r, rdot and rddot at time t (s)."""
         turning = 2 * math.pi * frequency
         s = sin(turning * t + phase)
         c = cos(turning * t + phase)
         return centre + amplitude * s, amplitude * turning * c, -amplitude * turning * turning * s
 
-    return motion
+    return evaluate_motion
 
 
 def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) -> JointMotion:
@@ -76,9 +76,11 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
     """
     is_numeric = isinstance(start, (int, float)) and isinstance(end, (int, float))
     if is_numeric and not start < end:
-        raise ParameterError(f"smooth_step: the end, {end} s, must be after the start, {start} s.")
+        raise ParameterError(
+            f"smooth_step: the end time, {end} s, must be after the start time, {start} s."
+        )
 
-    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def evaluate_motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return r, rdot and rddot at time t (s)."""
         distance = value - begin
         duration = end - start
@@ -90,7 +92,7 @@ def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) 
             distance / duration**2 * turn * sin(turn * s),
         )
 
-    return motion
+    return evaluate_motion
 
 
 def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
@@ -114,11 +116,11 @@ def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
     (7.0, 2.0, 0.0)
     """
 
-    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def evaluate_motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return r, rdot and rddot at time t (s)."""
         return begin + rate * t, rate, 0.0
 
-    return motion
+    return evaluate_motion
 
 
 def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
@@ -152,13 +154,13 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
         for t0, t1, begin, end in zip(times, times[1:], values, values[1:], strict=False)
     ]
 
-    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def evaluate_motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return r, rdot and rddot at time t (s)."""
         legs_now = [leg(t) for leg in legs]
         r, rate, acceleration = (sum(leg_now[k] for leg_now in legs_now) for k in range(3))
         return values[0] + r, rate, acceleration
 
-    return motion
+    return evaluate_motion
 
 
 def spline(
@@ -199,10 +201,10 @@ def spline(
         raise ParameterError(f"spline: unknown ends {ends!r}. Available: rest, natural.")
     h = np.diff(t)
     slopes = np.diff(y) / np.diff(t)
-    bend = _second_derivatives(h, slopes, ends)
+    bend = _spline_second_derivatives(h, slopes, ends)
     rates = slopes - h * (2 * bend[:-1] + bend[1:]) / 6
 
-    def motion(time: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def evaluate_motion(time: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return r, rdot and rddot at a time (s)."""
         value: tuple[Scalar, Scalar, Scalar] = (float(y[0]), 0.0, 0.0)
         for k in range(len(h)):
@@ -218,22 +220,26 @@ def spline(
         over = (float(y[-1]), 0.0, 0.0)
         return tuple(where(time > t[-1], end, x) for end, x in zip(over, value, strict=True))
 
-    return motion
+    return evaluate_motion
 
 
-def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
+def _spline_second_derivatives(step_lengths: Any, slopes: Any, ends: str) -> Any:
     """Return the second derivatives of a cubic spline at its points, by a tridiagonal system."""
-    n = len(h) + 1
+    n = len(step_lengths) + 1
     A = np.zeros((n, n))
     b = np.zeros(n)
     for k in range(1, n - 1):
-        A[k, k - 1 : k + 2] = h[k - 1], 2 * (h[k - 1] + h[k]), h[k]
+        A[k, k - 1 : k + 2] = (
+            step_lengths[k - 1],
+            2 * (step_lengths[k - 1] + step_lengths[k]),
+            step_lengths[k],
+        )
         b[k] = 6 * (slopes[k] - slopes[k - 1])
     A[0, 0] = A[-1, -1] = 1.0
     if ends == "rest":
-        A[0, :2] = (2 * h[0], h[0])
+        A[0, :2] = (2 * step_lengths[0], step_lengths[0])
         b[0] = 6 * slopes[0]
-        A[-1, -2:] = (h[-1], 2 * h[-1])
+        A[-1, -2:] = (step_lengths[-1], 2 * step_lengths[-1])
         b[-1] = -6 * slopes[-1]
     return np.linalg.solve(A, b)
 
@@ -259,12 +265,12 @@ def follow_joint(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> Join
     1.0
     """
 
-    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def evaluate_motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """Return the value with its first two derivatives at time t (s), by the chain rule."""
         result = value(Jet(*leader(t)))
         return (result.x, result.x1, result.x2) if isinstance(result, Jet) else (result, 0.0, 0.0)
 
-    return motion
+    return evaluate_motion
 
 
 JOINT_MOTIONS: dict[str, Callable[..., JointMotion]] = {
@@ -277,7 +283,7 @@ JOINT_MOTIONS: dict[str, Callable[..., JointMotion]] = {
 """Functions that construct joint motions, by their names in scenario files."""
 
 
-def motion_of(entry: Mapping[str, Any]) -> JointMotion:
+def motion_from_table(table: Mapping[str, Any]) -> JointMotion:
     """Return the joint motion of a scenario entry with `name` and parameters.
 
     Raises
@@ -290,8 +296,8 @@ def motion_of(entry: Mapping[str, Any]) -> JointMotion:
     >>> motion_of({"name": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
     0.5
     """
-    name = str(entry["name"])
-    numbers = {k: v for k, v in entry.items() if k != "name"}
+    name = str(table["name"])
+    numbers = {k: v for k, v in table.items() if k != "name"}
     if name not in JOINT_MOTIONS:
         raise UnknownNameError(
             f"Unknown joint motion {name!r}. {did_you_mean(name, JOINT_MOTIONS)}"
@@ -300,5 +306,7 @@ def motion_of(entry: Mapping[str, Any]) -> JointMotion:
     expect_known(f"{name} has no", numbers, parameters)
     for key, parameter in parameters.items():
         if key not in numbers and parameter.default is parameter.empty:
-            raise ParameterError(f"The joint motion {name!r} needs the parameter {key!r}.")
+            raise ParameterError(
+                f"The joint motion {name!r} needs the parameter {key!r}. Add this parameter."
+            )
     return JOINT_MOTIONS[name](**numbers)

@@ -123,7 +123,8 @@ def hidden_states(model: "Model", count: int) -> list[str]:
     labels = []
     for element in model.elements:
         names = getattr(element, "state_names", ())
-        # The element does not name all its states, so each state gets a default name
+        # The force element names fewer states than it has: use the default name `slip` for all of
+        # them.
         if len(names) != element.states:
             names = ("slip",) * element.states
         is_tyre = element.name in tyres
@@ -272,12 +273,12 @@ def paced_speed_names(model: "Model") -> list[str]:
     return [*(f"{name}_rate" for name in BASE_ANGLES), *model.speeds]
 
 
-# Signs in the axes of the benchmark bicycle: Meijaard, Papadopoulos, Ruina and Schwab 2007,
-# doi:10.1098/rspa.2007.1857, use x forward, y to the right and z down, which is half a turn about x
-# from draisine's axes. Vectors keep x and change the signs of y and z, and so do joints by the
-# direction of their axis. A torque changes its sign with its joint, so that its power is the same.
-# Outputs of a vehicle and states of force elements and of control laws have their own definitions
-# and keep their signs.
+# Signs in the axes of the benchmark bicycle. Meijaard, Papadopoulos, Ruina and Schwab (2007,
+# doi:10.1098/rspa.2007.1857) use x forward, y to the right and z down: half a turn about x from
+# draisine's axes. Vectors keep x and change the signs of y and z, and so do joints by the direction
+# of their axis. A torque changes its sign with its joint, so that its power is the same. Outputs of
+# a vehicle and states of force elements and of control laws have their own definitions and keep
+# their signs.
 
 Axes = Literal["draisine", "benchmark"]
 """Name of the axes of results: "draisine" (z up), or "benchmark" (z down)."""

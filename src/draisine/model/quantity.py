@@ -47,7 +47,7 @@ def parse_number(value: Any, unit: str | None = None) -> float:
     (4.6, 3.141592653589793, 5.0, 0.5)
     """
     if isinstance(value, str):
-        return _written(value, unit)
+        return _parse_quantity(value, unit)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{value!r} is not a number")
     try:
@@ -59,7 +59,7 @@ def parse_number(value: Any, unit: str | None = None) -> float:
     return float(value)
 
 
-def _written(text: str, unit: str | None) -> float:
+def _parse_quantity(text: str, unit: str | None) -> float:
     """Return the value of a text such as "18deg" in SI units, see `parse_number`."""
     degrees = _DEGREES.fullmatch(text)
     if degrees is None:
@@ -82,7 +82,7 @@ def _written(text: str, unit: str | None) -> float:
     return math.radians(parse_number(float(degrees.group(1))))
 
 
-def in_si_units(unit: str) -> tuple[float, str]:
+def si_factor(unit: str) -> tuple[float, str]:
     """Return the factor that converts a unit to SI units and radians, and the SI unit.
 
     >>> print(*in_si_units("deg/s"), *in_si_units("km/h"), *in_si_units("N"))

@@ -115,19 +115,24 @@ class Sampled:
 
     def __post_init__(self) -> None:
         where = f"sensor {getattr(self, 'name', '')!r}"
-        if self.rate is not None and not (_is_number(self.rate) and 0.0 < self.rate <= MAX_RATE):
+        if self.rate is not None and not (
+            _is_finite_number(self.rate) and 0.0 < self.rate <= MAX_RATE
+        ):
             raise ModelError(f"{where}: rate = {self.rate!r} must be a positive number, in Hz.")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise ModelError(f"{where}: seed = {self.seed!r} must be an integer.")
         for what in ("bias", "noise", "quantum"):
-            for name, value in _table(getattr(self, what)).items():
+            for name, value in _as_table(getattr(self, what)).items():
                 label = f"{what} of {name!r}" if name else what
-                if not _is_number(value):
+                if not _is_finite_number(value):
                     raise ModelError(f"{where}: {label} = {value!r:.80} must be a finite number.")
                 if what != "bias" and value < 0.0:
                     raise ModelError(f"{where}: {label} = {value} must not be negative.")
-        if self.rate is None and any(_table(self.noise).values()):
-            raise ModelError(f"{where}: noise needs a sampling rate. Set `rate`, in Hz.")
+        if self.rate is None and any(_as_table(self.noise).values()):
+            raise ModelError(
+                f"{where}: noise requires samples, but the sensor has no sampling rate. Set `rate`, in "
+                "Hz."
+            )
 
     def channels(self, model: "Model") -> tuple[SensorChannel, ...]:
         """Return the channels for a model; each sensor defines its own."""
@@ -136,16 +141,16 @@ class Sampled:
     def errors(self, model: "Model") -> tuple[ChannelErrors, ...]:
         """Return bias, noise and quantum of each channel for a model."""
         channels = self.channels(model)
-        known = {name for channel in channels for name in (channel.name, channel.group)}
+        channel_names = {name for channel in channels for name in (channel.name, channel.group)}
         columns = []
         for what in ("bias", "noise", "quantum"):
             value = getattr(self, what)
-            table = _table(value)
+            table = _as_table(value)
             for name in table if isinstance(value, Mapping) else ():
-                if name not in known:
+                if name not in channel_names:
                     raise ModelError(
                         f"sensor {getattr(self, 'name', '')!r}: {what} of an unknown channel {name!r}. "
-                        f"{did_you_mean(name, sorted(known))}"
+                        f"{did_you_mean(name, sorted(channel_names))}"
                     )
             default = 0.0 if isinstance(value, Mapping) else float(value)
             columns.append(
@@ -154,12 +159,12 @@ class Sampled:
         return tuple(ChannelErrors(*entries) for entries in zip(*columns, strict=True))
 
 
-def _table(value: ByChannel) -> Mapping[str, float]:
+def _as_table(value: ByChannel) -> Mapping[str, float]:
     """Return numbers by channel; a single number has an empty name."""
     return value if isinstance(value, Mapping) else {"": value}
 
 
-def _is_number(value: Any) -> bool:
+def _is_finite_number(value: Any) -> bool:
     """Return whether a value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -186,7 +191,7 @@ def build_sensor(table: Mapping[str, Any]) -> Sensor:
     """
     kind = table.get("kind")
     if not isinstance(kind, str):
-        raise ModelError(f"A sensor needs a `kind`: {', '.join(names('sensor'))}.")
+        raise ModelError(f"A sensor table needs a `kind`. Available: {', '.join(names('sensor'))}.")
     sensor: Any = find("sensor", kind)
     options = {key: value for key, value in table.items() if key != "kind"}
     fields = {field.name: field for field in dataclasses.fields(sensor)}
@@ -195,7 +200,7 @@ def build_sensor(table: Mapping[str, Any]) -> Sensor:
     for name, field in fields.items():
         has_default = (field.default, field.default_factory) != (dataclasses.MISSING,) * 2
         if name not in options and not has_default:
-            raise ModelError(f"sensor {kind!r}: the option {name!r} is missing.")
+            raise ModelError(f"sensor {kind!r}: the option {name!r} is missing. Add it.")
     built: Sensor = sensor(**options)
     return built
 

@@ -90,9 +90,11 @@ class FeatureContact:
     along: Array  # unit vector along the heading
     gap: Scalar  # signed distance of surface and ground feature, m, negative for penetration
     stretch: Scalar = 1.0  # rate of the gap divided by the normal velocity of the material point
-    # Lengths (m) that decide how many points of the feature are locally nearest, eq. [edge-fold]
+    # Lengths (m) that determine how many points of an edge are locally nearest to the wheel, eq.
+    # [edge-fold]
     fold: tuple[Scalar, ...] = (0.0, 0.0, 0.0)
-    # Converged unknowns of the contact search; derivatives are taken through its last step only
+    # Converged unknowns of the contact search. They count as constants: derivatives are taken
+    # through the last Newton step only
     held: tuple[Scalar, ...] = ()
 
     def moved(self, R: Array, p: Array) -> "FeatureContact":
@@ -196,8 +198,8 @@ class Surface(ABC):
         direction = array([where(is_oblique, u, v) for u, v in zip(x, other, strict=True)])
         return direction / norm(direction)
 
-    def contact_with(self, kind: str, centre: Array, f: Array) -> FeatureContact:
-        """Return the contact with a ground feature, given by its kind and values f; `centre` is
+    def contact_with(self, feature_kind: str, centre: Array, feature: Array) -> FeatureContact:
+        """Return the contact with a ground feature, given by its kind and values; `centre` is
         that of the surface (m).
         """
         methods = {
@@ -206,16 +208,16 @@ class Surface(ABC):
             "vertex": self.contact_with_vertex,
             "patch": self.contact_with_patch,
         }
-        return methods[kind](centre, f)
+        return methods[feature_kind](centre, feature)
 
-    def contact_with_face(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_face(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact with a plane, at the lowest point of the surface, eq. [gap-face]."""
-        N = f[:3]
-        d = f[3]
+        N = feature[:3]
+        d = feature[3]
         point = centre + self.support(N)
         return FeatureContact(point, N, self.heading(N), N @ point - d)
 
-    def contact_with_patch(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_patch(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of the surface with a smooth patch, eq. [gap-patch].
 
         The point P(x, y) of the patch and the support point S(N) of the wheel have a common normal if their
@@ -225,17 +227,17 @@ class Surface(ABC):
         positive. It is the smallest eigenvalue of the Jacobian of these equations relative to the metric of
         the patch, eq. [patch-fold].
         """
-        cell = f[-PATCH:]
+        cell = feature[-PATCH:]
         low = cell[PATCH_LOW]
         high = cell[PATCH_HIGH]
-        x, y = self._search_patch(cell, centre, centre + self.support(f[:3]))
+        x, y = self._choose_patch_start(cell, centre, centre + self.support(feature[:3]))
         limits = PATCH_STEP * (high - low)
         for _ in range(PATCH_ITERATIONS):
-            residual, A, metric = self._patch_equations(cell, centre, x, y)
-            step = _descend(residual, A, metric)
+            residual, A, metric = self._nearest_point_equations(cell, centre, x, y)
+            step = _descent_step(residual, A, metric)
             x = x + clip(step[0], -limits[0], limits[0])
             y = y + clip(step[1], -limits[1], limits[1])
-        residual, A, metric = self._patch_equations(cell, centre, x, y)
+        residual, A, metric = self._nearest_point_equations(cell, centre, x, y)
         determinant = A[0] * A[3] - A[1] * A[2]
         divisor = where(determinant * determinant > 0.0, determinant, 1.0)
         last_x = x + (A[3] * residual[0] - A[1] * residual[1]) / divisor
@@ -247,50 +249,53 @@ class Surface(ABC):
         apart = point - array([last_x, last_y, ground.h])
         gap = N @ apart
         aside = apart - gap * N
-        # Without a minimum nearby the iteration does not converge, and the wheel does not touch
-        # this patch.
+        # If no point of the patch is nearest to the wheel, the iteration does not converge: then
+        # the wheel does not touch this patch.
         size = MIN_LENGTH * MIN_LENGTH + apart @ apart + (point - centre) @ (point - centre)
         is_solved = aside @ aside < PATCH_RESIDUAL * PATCH_RESIDUAL * size
-        fold = (where(is_solved, _smallest_eigenvalue(A, metric), -1.0), 0.0, 0.0)
+        fold = (where(is_solved, _smaller_eigenvalue(A, metric), -1.0), 0.0, 0.0)
         held = (x, y, *A, divisor)
         return FeatureContact(point, N, self.heading(N), gap, fold=fold, held=held)
 
-    def _search_patch(self, cell: Array, centre: Array, below: Array) -> tuple[Scalar, Scalar]:
+    def _choose_patch_start(
+        self, patch: Array, centre: Array, point_below: Array
+    ) -> tuple[Scalar, Scalar]:
         """Return the point (x, y) at which the iteration begins: that below the wheel, limited to the
         rectangle of the patch, or one of four others within it, whichever is nearest to the ring of the
         wheel.
 
         The other points matter only if the ground is more curved than the wheel.
         """
-        low = cell[PATCH_LOW]
-        high = cell[PATCH_HIGH]
-        begin = [clip(below[k], low[k], high[k]) for k in range(2)]
-        least = self._ring_distance(cell, centre, *begin)
+        low = patch[PATCH_LOW]
+        high = patch[PATCH_HIGH]
+        begin = [clip(point_below[k], low[k], high[k]) for k in range(2)]
+        least = self._squared_ring_distance(patch, centre, *begin)
         shares = (PATCH_START, 1.0 - PATCH_START)
         for share_x in shares:
             for share_y in shares:
-                # Far away, beyond the samples of a ground, there is no other point.
+                # Beyond the samples of a ground, the patch is extended to infinity. There are no
+                # other starting points far away.
                 place = [
                     where(side < MAX_PATCH, low[k] + share * side, begin[k])
                     for k, (share, side) in enumerate(
                         zip((share_x, share_y), high - low, strict=True)
                     )
                 ]
-                distance = self._ring_distance(cell, centre, *place)
+                distance = self._squared_ring_distance(patch, centre, *place)
                 is_nearer = distance < least
                 least = where(is_nearer, distance, least)
                 begin = [where(is_nearer, place[k], begin[k]) for k in range(2)]
         return begin[0], begin[1]
 
-    def _ring_distance(self, cell: Array, centre: Array, x: Scalar, y: Scalar) -> Scalar:
+    def _squared_ring_distance(self, patch: Array, centre: Array, x: Scalar, y: Scalar) -> Scalar:
         """Return the squared distance (m^2) of a point of a patch from the ring, or from the centre."""
-        arm = array([x, y, evaluate_patch(cell, x, y).h]) - centre
+        arm = array([x, y, evaluate_patch(patch, x, y).h]) - centre
         aside = self.axle @ arm
         radial = norm(arm - aside * self.axle) - self.ring
         return aside * aside + radial * radial
 
-    def _patch_equations(
-        self, cell: Array, centre: Array, x: Scalar, y: Scalar
+    def _nearest_point_equations(
+        self, patch: Array, centre: Array, x: Scalar, y: Scalar
     ) -> tuple[Sequence[Scalar], Sequence[Scalar], Sequence[Scalar]]:
         """Return residuals, Jacobian and metric of the equations for the nearest point of a patch,
         eq. [gap-patch].
@@ -298,7 +303,7 @@ class Surface(ABC):
         The residuals are D.T (2), A is their negative Jacobian by (x, y) (4 entries, by rows), and
         the metric has the entries xx, xy, yy (3).
         """
-        ground = evaluate_patch(cell, x, y)
+        ground = evaluate_patch(patch, x, y)
         steep = array([-ground.x, -ground.y, 1.0])
         size = norm(steep)
         N = steep / size
@@ -321,14 +326,14 @@ class Surface(ABC):
         )
         return [D @ T for T in tangents], A, metric
 
-    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of the surface with a line."""
         raise ModelError(
             f"Surface {type(self).__name__} has edges among its `kinds`, but no method "
             "`contact_with_edge`. Add it."
         )
 
-    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of the surface with a point."""
         raise ModelError(
             f"Surface {type(self).__name__} has vertices among its `kinds`, but no method "
@@ -406,14 +411,14 @@ class Disc(Round):
         """Return the unit vector along which the disc rolls."""
         return cross(self.axle, self.steepest(N))
 
-    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of a disc with a line, eq. [gap-edge].
 
         The line intersects the plane of the disc at X, and the gap is |X - centre| - radius. The normal is
         perpendicular to the line and to the tangent of the rim. A line in the plane of the disc is singular.
         """
-        Q = f[:3]
-        e = f[3:6]
+        Q = feature[:3]
+        e = feature[3:6]
         a = self.axle
         across = a @ e
         X = Q + e * ((a @ (centre - Q)) / across)
@@ -463,15 +468,15 @@ class Torus(Disc):
         """All kinds of ground features; neither edges nor vertices if the crown radius is zero."""
         return ("face", "patch") if is_zero(self.crown) else ("face", "edge", "vertex", "patch")
 
-    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of a torus with a line, eq. [gap-ring].
 
         Halley's method computes the point X of the line nearest to the ring, eq. [nearest-on-line]; the
         contact is that with a vertex at X.
         """
-        Q = f[:3]
-        e = f[3:6]
-        side = f[6]
+        Q = feature[:3]
+        e = feature[3:6]
+        side = feature[6]
         a = self.axle
         ring = self.ring
         arm = Q - centre
@@ -488,43 +493,43 @@ class Torus(Disc):
             ring * (q * q),
         )
 
-        def derivatives(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-            """Return the condition that is zero at the nearest point, and its first two
-            derivatives.
+        def edge_condition(position_on_edge: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+            """Return the condition that is zero at the point of the edge nearest to the torus, and
+            its first two derivatives.
             """
-            X = wp + s * ep
-            inverse = 1.0 / _divisor(norm(X))
+            X = wp + position_on_edge * ep
+            inverse = 1.0 / _nonzero_divisor(norm(X))
             cosine = (X @ ep) * inverse
             turn = ring * ((j * inverse) * (j * inverse)) * inverse
-            return s - ring * cosine, 1.0 - turn, 3.0 * turn * cosine * inverse
+            return position_on_edge - ring * cosine, 1.0 - turn, 3.0 * turn * cosine * inverse
 
-        s = _direction(fold, side) * ring * q
+        s = _sense_along_edge(fold, side) * ring * q
         for _ in range(EDGE_ITERATIONS):
-            value, slope, curvature = derivatives(s)
+            value, slope, curvature = edge_condition(s)
             newton = slope * slope
             halley = newton - 0.5 * value * curvature
-            # Far from the solution, a step of Halley's method is unbounded: use Newton's method
-            # there.
+            # Far from the solution a step of Halley's method is unbounded. Use a step of Newton's
+            # method there.
             divisor = where(halley > 0.1 * newton, halley, newton)
             s = s - value * slope / where(slope > 1e-9, divisor, 1e18)
-        value, slope, _ = derivatives(s)
+        value, slope, _ = edge_condition(s)
         contact = self.contact_with_vertex(centre, centre + w + (s - value / slope) * e)
         return replace(contact, fold=fold, held=(s, slope))
 
-    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of a torus with a point Q, eq. [gap-vertex].
 
         K is the point of its ring nearest to Q; the gap is |K - Q| - crown.
         """
-        Q = f[:3]
+        Q = feature[:3]
         a = self.axle
         arm = Q - centre
         flat = arm - (a @ arm) * a
-        out = flat / _divisor(norm(flat))
+        out = flat / _nonzero_divisor(norm(flat))
         K = centre + self.ring * out
         lift = K - Q
         distance = norm(lift)
-        N = lift / _divisor(distance)
+        N = lift / _nonzero_divisor(distance)
         return FeatureContact(K - self.crown * N, N, cross(out, a), distance - self.crown)
 
 
@@ -557,20 +562,20 @@ class Ball(Round):
         """Return the velocity of the lowest point on the ball (m/s)."""
         return -self.radius * updot
 
-    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of a ball with a line, as the contact with the nearest point of the
         line.
         """
-        Q = f[:3]
-        e = f[3:6]
+        Q = feature[:3]
+        e = feature[3:6]
         arm = Q - centre
         return self.contact_with_vertex(centre, centre + (arm - (arm @ e) * e))
 
-    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of a ball with a point, eq. [gap-vertex]."""
-        arm = f[:3] - centre
+        arm = feature[:3] - centre
         distance = norm(arm)
-        N = -(arm / _divisor(distance))
+        N = -(arm / _nonzero_divisor(distance))
         point = centre - self.radius * N
         return FeatureContact(point, N, self.heading(N), distance - self.radius)
 
@@ -617,10 +622,10 @@ class Ellipsoid(Surface):
         """Radius of curvature (m) at the end of the shortest semi-axis: the square of the longest one divided
         by the shortest one.
         """
-        return self.reach * self.reach / self._shortest
+        return self.reach * self.reach / self._shortest_semi_axis
 
     @property
-    def _shortest(self) -> Scalar:
+    def _shortest_semi_axis(self) -> Scalar:
         """Shortest semi-axis (m)."""
         a, b, c = self.semi_axes
         shorter = where(a < b, a, b)
@@ -641,12 +646,15 @@ class Ellipsoid(Surface):
         `squares`.
         """
         B = self.squares
-        return [*cross(self.axle, axis), *(x for k in np.eye(3) for x in self._twisted(B, axis, k))]
+        return [
+            *cross(self.axle, axis),
+            *(x for k in np.eye(3) for x in self._commutator_column(B, axis, k)),
+        ]
 
     @staticmethod
-    def _twisted(B: Array, axis: Array, k: Array) -> Array:
-        """Return column k of the commutator B hat(axis) - hat(axis) B."""
-        return B @ cross(axis, k) - cross(axis, B @ k)
+    def _commutator_column(B: Array, axis: Array, column_index: Array) -> Array:
+        """Return one column of the commutator B hat(axis) - hat(axis) B."""
+        return B @ cross(axis, column_index) - cross(axis, B @ column_index)
 
     @property
     def squares(self) -> Array:
@@ -670,36 +678,36 @@ class Ellipsoid(Surface):
         turned = self.axes @ (self.semi_axes * self.semi_axes * (self.axes.T @ updot))
         return (rho * (rho @ updot) - turned) / norm(scaled)
 
-    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of an ellipsoid with a line, as the contact with its point of smallest
         level.
 
         Levels are those of eq. [ellipsoid-level].
         """
-        Q = f[:3]
-        e = f[3:6]
-        x = self._own(Q - centre)
-        along = self._own(e)
+        Q = feature[:3]
+        e = feature[3:6]
+        x = self._scale_to_unit_sphere(Q - centre)
+        along = self._scale_to_unit_sphere(e)
         return self.contact_with_vertex(centre, Q - e * ((x @ along) / (along @ along)))
 
-    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, feature: Array) -> FeatureContact:
         """Return the contact of an ellipsoid with a point Q, by its level |A^-1 (Q - centre)|.
 
         The gap, eq. [ellipsoid-level], is the level minus one times the shortest semi-axis, which does not
         exceed the distance.
         """
-        Q = f[:3]
-        x = self._own(Q - centre)
-        level = _divisor(norm(x))
+        Q = feature[:3]
+        x = self._scale_to_unit_sphere(Q - centre)
+        level = _nonzero_divisor(norm(x))
         steep = self.axes @ (x / self.semi_axes) / level
-        shortest = self._shortest
-        size = _divisor(norm(steep))
+        shortest = self._shortest_semi_axis
+        size = _nonzero_divisor(norm(steep))
         N = -(steep / size)
         return FeatureContact(Q, N, self.heading(N), (level - 1.0) * shortest, shortest * size)
 
-    def _own(self, x: Array) -> Array:
+    def _scale_to_unit_sphere(self, vector: Array) -> Array:
         """Return a vector in the axes of the ellipsoid, each component divided by the semi-axis."""
-        return (self.axes.T @ x) / self.semi_axes
+        return (self.axes.T @ vector) / self.semi_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -763,7 +771,7 @@ def check_length(where: str, name: str, value: Any) -> None:
         raise ModelError(f"{where}: the {name} must not be zero.")
 
 
-def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
+def _sense_along_edge(fold: Sequence[Scalar], side: Scalar) -> Scalar:
     """Return the sense (1 or -1) along a line from its foot point to the selected nearest point,
     eq. [edge-fold].
 
@@ -777,23 +785,23 @@ def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
     return where(side * side > 0.5, both, best)
 
 
-def _descend(
-    residual: Sequence[Scalar], A: Sequence[Scalar], metric: Sequence[Scalar]
+def _descent_step(
+    residual: Sequence[Scalar], jacobian: Sequence[Scalar], metric: Sequence[Scalar]
 ) -> tuple[Scalar, Scalar]:
-    """Return a step (x, y) towards a minimum of the distance.
+    """Return a step (x, y) on a patch towards a minimum of the distance from the wheel.
 
     It is the Newton step A^-1 residual if A is positive definite, or else along the residual, which
     is the negative gradient.
     """
-    determinant = A[0] * A[3] - A[1] * A[2]
-    trace = A[0] + A[3]
+    determinant = jacobian[0] * jacobian[3] - jacobian[1] * jacobian[2]
+    trace = jacobian[0] + jacobian[3]
     largest = metric[0] + metric[2]
     is_convex = determinant > MIN_CONVEXITY * largest * largest
     is_minimum = where(trace > 0.0, where(is_convex, 1.0, 0.0), 0.0) > 0.5
     divisor = where(is_minimum, determinant, 1.0)
     newton = (
-        (A[3] * residual[0] - A[1] * residual[1]) / divisor,
-        (A[0] * residual[1] - A[2] * residual[0]) / divisor,
+        (jacobian[3] * residual[0] - jacobian[1] * residual[1]) / divisor,
+        (jacobian[0] * residual[1] - jacobian[2] * residual[0]) / divisor,
     )
     return (
         where(is_minimum, newton[0], residual[0]),
@@ -801,15 +809,19 @@ def _descend(
     )
 
 
-def _smallest_eigenvalue(A: Sequence[Scalar], metric: Sequence[Scalar]) -> Scalar:
-    """Return the smaller eigenvalue of A relative to a metric, both (2, 2)."""
+def _smaller_eigenvalue(matrix: Sequence[Scalar], metric: Sequence[Scalar]) -> Scalar:
+    """Return the smaller eigenvalue of a symmetric matrix (2, 2) relative to a metric (2, 2)."""
     area = metric[0] * metric[2] - metric[1] * metric[1]
-    determinant = (A[0] * A[3] - A[1] * A[2]) / area
-    mean = 0.5 * (metric[2] * A[0] - metric[1] * (A[1] + A[2]) + metric[0] * A[3]) / area
+    determinant = (matrix[0] * matrix[3] - matrix[1] * matrix[2]) / area
+    mean = (
+        0.5
+        * (metric[2] * matrix[0] - metric[1] * (matrix[1] + matrix[2]) + metric[0] * matrix[3])
+        / area
+    )
     square = mean * mean - determinant
     return mean - sqrt(where(square > 0.0, square, 1e-300))
 
 
-def _divisor(length: Scalar) -> Scalar:
-    """Return a length (m) as a nonzero divisor."""
+def _nonzero_divisor(length: Scalar) -> Scalar:
+    """Return a length (m), or a tiny length instead of zero, by which an expression can be divided."""
     return where(length > MIN_LENGTH, length, MIN_LENGTH)

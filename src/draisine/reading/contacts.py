@@ -8,11 +8,16 @@ from draisine.algebra.lie import cross
 from draisine.algebra.scalar import cos, is_zero, sin
 from draisine.codegen.formula import Symbol
 from draisine.mechanics.base import is_planar
-from draisine.mechanics.constraints import Active, contact_axes_rates, ground_velocity, support_rate
+from draisine.mechanics.constraints import (
+    Active,
+    contact_direction_rates,
+    ground_velocity,
+    support_rate,
+)
 from draisine.mechanics.kinematics import point_drift
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, LENGTH, SPEED
-from draisine.reading.sheet import Sheet, sentence
+from draisine.reading.sheet import Sheet, parse_sentence
 from draisine.reading.subject import FRAME_ORIGIN, Subject
 
 MAX_UNNAMED_RATE_TERMS = 3
@@ -24,12 +29,12 @@ def write_frames(sheet: Sheet, subject: Subject) -> None:
     """Write the rotations of the links relative to their parents, and the origins of links that
     carry others.
     """
-    if sheet.expand:
+    if sheet.is_expanded:
         return
-    sheet.heading("Frames of the links")
+    sheet.begin_section("Frames of the links")
     turned = r" and its angle $\theta_j$" if is_planar(subject.model) else ""
     note = "$R_j$ rotates the axes of link $j$ to those of its parent link, $T_j$ to those of the base; "
-    sheet.say(*sentence(f"{note}its origin there is $o_j${turned}."))
+    sheet.add_paragraph(*parse_sentence(f"{note}its origin there is $o_j${turned}."))
     geo = subject.geo
     links = subject.tree.links
     for j in range(1, len(links)):
@@ -37,36 +42,40 @@ def write_frames(sheet: Sheet, subject: Subject) -> None:
         if links[j].parent:
             _name_heading(sheet, subject, j)
             _name_rotation(sheet, subject, "T", j, geo.R0[j])
-            sheet.vector("o", geo.o0[j], [f"{j}{x}" for x in subject.form.axes], LENGTH)
+            sheet.define_vector("o", geo.o0[j], [f"{j}{x}" for x in subject.form.axes], LENGTH)
     sheet.end_section()
 
 
-def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
+def _name_rotation(sheet: Sheet, subject: Subject, letter: str, link: int, R: Any) -> None:
     """Define symbols for those entries of a rotation matrix (3, 3) that are sums."""
     axes = subject.form.axes
     for i, row in enumerate(R):
         for k, x in enumerate(row):
-            if len(sheet.polynomial(x)) > 1:
-                sheet.cut.define(x, Symbol(letter, (f"{j}{axes[i]}{axes[k]}",)), LENGTH)
+            if len(sheet.as_polynomial(x)) > 1:
+                sheet.cut.define_value(x, Symbol(letter, (f"{link}{axes[i]}{axes[k]}",)), LENGTH)
 
 
-def _name_heading(sheet: Sheet, subject: Subject, j: int) -> None:
+def _name_heading(sheet: Sheet, subject: Subject, link: int) -> None:
     """Define a symbol for the angle between a link of a planar model and the base."""
     links = subject.tree.links
-    R = subject.geo.R0[j]
-    angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))
+    R = subject.geo.R0[link]
+    angle = sum(subject.r[links[k].joint] for k in subject.tree.path_to_link(link))
     if is_planar(subject.model) and is_zero(R[0, 0] - cos(angle)) and is_zero(R[1, 0] - sin(angle)):
-        number = sheet.cut.define(angle, Symbol("theta", (str(j),)))
-        sheet.cut.label_turn(R[0, 0], R[1, 0], sheet.names.symbols[number])
+        number = sheet.cut.define_value(angle, Symbol("theta", (str(link),)))
+        sheet.cut.label_angle(R[0, 0], R[1, 0], sheet.names.symbols[number])
 
 
 def write_ground(sheet: Sheet, subject: Subject) -> None:
     """Write the ground's normal in the links' axes and the contact points of the wheels."""
     axes = subject.form.axes
-    sheet.heading("Contact with the ground")
-    place = ", $q_k$ its position in the base's axes" if _partial(subject) else ""
+    sheet.begin_section("Contact with the ground")
+    place = (
+        ", $q_k$ its position in the base's axes"
+        if _partially_constrained_contacts(subject)
+        else ""
+    )
     note = r"$\gamma_j$ is the ground's normal in the axes of link $j$, $\alpha_k$ the angle of a wheel's "
-    sheet.say(*sentence(f"{note}contact point{place}."))
+    sheet.add_paragraph(*parse_sentence(f"{note}contact point{place}."))
     for k, (contact, (point, surface)) in enumerate(
         zip(subject.model.contacts, subject.rows.contact_points, strict=True)
     ):
@@ -74,22 +83,22 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
             continue
         up = subject.world.up[point.link]
         tails = [f"{point.link}{x}" for x in axes]
-        # In the base's axes, the normal is a short expression of lean and pitch and needs no
-        # symbol.
+        # In the base's axes the normal is a short expression of lean and pitch: it needs no symbol
+        # of its own.
         if point.link:
-            sheet.vector("gamma", up, tails)
-        sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
+            sheet.define_vector("gamma", up, tails)
+        sheet.define_symbol(surface.slope(up), Symbol("sigma", (str(k),)))
         _name_contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
-    for k, a in [] if sheet.expand else _partial(subject):
-        sheet.vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
+    for k, a in [] if sheet.is_expanded else _partially_constrained_contacts(subject):
+        sheet.define_vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
     if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
         fall = subject.world.R.T @ subject.model.gravity
-        sheet.vector("g", fall, list(axes))
+        sheet.define_vector("g", fall, list(axes))
     sheet.end_section()
 
 
 def _name_contact_angle(
-    sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any
+    sheet: Sheet, subject: Subject, contact: str, contact_index: int, axle: Any, e: Any
 ) -> None:
     """Define symbols for the direction from the hub of a wheel to its contact point.
 
@@ -97,23 +106,25 @@ def _name_contact_angle(
     otherwise they are three entries.
     """
     axle_axes = [n for n in range(3) if not is_zero(axle[n])]
-    simple = all(len(sheet.polynomial(x)) == 1 for x in e if not is_zero(x))
-    flat = [sheet.polynomial(x) for x in e]
-    # Single products of known sines and cosines are short enough without a separate symbol.
-    trivial = simple and all(po.names_of(p) <= sheet.turns() for p in flat)
+    simple = all(len(sheet.as_polynomial(x)) == 1 for x in e if not is_zero(x))
+    flat = [sheet.as_polynomial(x) for x in e]
+    # Single products of known sines and cosines are short enough without a symbol of their own.
+    trivial = simple and all(po.names_of(p) <= sheet.given_angle_functions() for p in flat)
     if trivial:
         return
     if len(axle_axes) == 1:
         n = axle_axes[0]
         cosine = -e[(n + 1) % 3]
         sine = -e[(n + 2) % 3]
-        text = subject.form.contact_angles.get(contact, rf"\alpha_{k}")
-        sheet.cut.define_turn(cosine, sine, Symbol.parse(text))
+        text = subject.form.contact_angles.get(contact, rf"\alpha_{contact_index}")
+        sheet.cut.define_angle(cosine, sine, Symbol.parse(text))
     else:
-        sheet.vector("e", e, [f"{k}{x}" for x in subject.form.axes], least=2)
+        sheet.define_vector(
+            "e", e, [f"{contact_index}{x}" for x in subject.form.axes], min_factors=2
+        )
 
 
-def _partial(subject: Subject) -> list[tuple[int, Active]]:
+def _partially_constrained_contacts(subject: Subject) -> list[tuple[int, Active]]:
     """Return the closed contacts that leave a direction of their contact point free, with their
     indices.
     """
@@ -131,7 +142,7 @@ def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
         side = cross(a.surface.axle, a.surface.steepest(up))
         rate = (cross(up, W) @ side) / a.surface.slope(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
-        sheet.define(rate, Symbol.parse(text).with_dots(), SPEED)
+        sheet.define_symbol(rate, Symbol.parse(text).with_dots(), SPEED)
 
 
 def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
@@ -147,31 +158,31 @@ def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
             subject.tree, subject.geo, subject.vel, a.point, rhodot, FRAME_ORIGIN
         )
         for x, tail in zip(cdot, tails, strict=True):
-            if len(sheet.polynomial(x)) > MAX_UNNAMED_RATE_TERMS:
-                sheet.cut.define(x, Symbol("q", (tail,), dots=1), SPEED)
+            if len(sheet.as_polynomial(x)) > MAX_UNNAMED_RATE_TERMS:
+                sheet.cut.define_value(x, Symbol("q", (tail,), dots=1), SPEED)
         if not a.holds_all:
-            sheet.vector("v", _velocity(subject, a), tails, SPEED)
-            sheet.vector("chi", drift, tails, ENTRY)
-            _row_rates(sheet, subject, a, row)
+            sheet.define_vector("v", _contact_velocity(subject, a), tails, SPEED)
+            sheet.define_vector("chi", drift, tails, ENTRY)
+            _name_direction_rates(sheet, subject, a, row)
         row += sum(f"{a.contact.name}.{name}" not in subject.spare for name in a.names)
 
 
-def _velocity(subject: Subject, a: Active) -> Any:
+def _contact_velocity(subject: Subject, contact: Active) -> Any:
     """Return the velocity of the material point at a contact relative to the ground, in the base's
     axes.
     """
-    carried = ground_velocity(subject.model, subject.world, subject.p, a.point, subject.t)
-    return a.P @ subject.speeds - carried
+    carried = ground_velocity(subject.model, subject.world, subject.p, contact.point, subject.t)
+    return contact.P @ subject.speeds - carried
 
 
-def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
+def _name_direction_rates(sheet: Sheet, subject: Subject, contact: Active, row: int) -> None:
     """Define symbols for the time derivatives of the constraint directions of a contact: dotted
     A_ij, for row i of the constraint matrix and axis j.
     """
     tree, geo, world = subject.tree, subject.geo, subject.world
-    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
-    kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]
+    rates = contact_direction_rates(tree, geo, world, subject.vel, contact.contact, contact.point)
+    kept = [name for name in contact.names if f"{contact.contact.name}.{name}" not in subject.spare]
     comma = "," if max(subject.C.shape) > 9 else ""
     for i, name in enumerate(kept, start=row + 1):
         for j, x in enumerate(rates[name], start=1):
-            sheet.define(x, Symbol("A", (f"{i}{comma}{j}",), dots=1), SPEED)
+            sheet.define_symbol(x, Symbol("A", (f"{i}{comma}{j}",), dots=1), SPEED)

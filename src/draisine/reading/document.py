@@ -14,8 +14,8 @@ from draisine.mechanics.base import turns_freely
 from draisine.model import BASE_TWIST
 from draisine.reading.contacts import write_frames, write_ground
 from draisine.reading.cut import TooLong
-from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
-from draisine.reading.sheet import Sheet, sentence
+from draisine.reading.names import INERTIA, LENGTH, SPEED, derive_symbol
+from draisine.reading.sheet import Sheet, parse_sentence
 from draisine.reading.solution import (
     keep_base_rates,
     write_accelerations,
@@ -86,7 +86,7 @@ class Equations:
             If no printer has this suffix.
         """
         path = Path(path)
-        write_text(self.write(language_of(path.suffix)), path)
+        write_text(self.write(find_printer(path.suffix)), path)
 
     def __str__(self) -> str:
         return self.write()
@@ -95,18 +95,21 @@ class Equations:
         return f"Equations of {self.page.title}: `print` them as LaTeX, or `.save('page.html')`"
 
     def _repr_html_(self) -> str:
+        """Return the equations as HTML for notebooks."""
         return self.write("html")
 
 
-def language_of(suffix: str) -> str:
+def find_printer(suffix: str) -> str:
     """Return the name of the printer for a file suffix.
 
     >>> language_of(".tex")
     'latex'
     """
-    known = {find("printer", name).SUFFIX: name for name in names("printer")}
-    expect_known("no printer of equations for files that end with", suffix, known, UnknownNameError)
-    return known[suffix]
+    languages = {find("printer", name).SUFFIX: name for name in names("printer")}
+    expect_known(
+        "no printer of equations for files that end with", suffix, languages, UnknownNameError
+    )
+    return languages[suffix]
 
 
 def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equations:
@@ -118,16 +121,16 @@ def write_nonlinear(subject: Subject, title: str, full: bool = False) -> Equatio
     """
     written_out = 0
     if not turns_freely(subject.model) and not full:
-        written_out = _legible(subject)
-    return Equations(_filled(subject, full, written_out).page(title), subject)
+        written_out = _count_legible_groups(subject)
+    return Equations(_make_page(subject, full, written_out).finish_page(title), subject)
 
 
-def _legible(subject: Subject) -> int:
+def _count_legible_groups(subject: Subject) -> int:
     """Return how many of the first groups of sections have entries that are short enough to be
     printed without abbreviations.
     """
     sheet = Sheet(subject.graph, expand=True, draft=True)
-    name_given(sheet, subject)
+    name_given_symbols(sheet, subject)
     for k, group in enumerate(STAGE_GROUPS):
         try:
             for stage in group:
@@ -137,12 +140,12 @@ def _legible(subject: Subject) -> int:
     return len(STAGE_GROUPS)
 
 
-def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
+def _make_page(subject: Subject, full: bool, written_out: int) -> Sheet:
     """Return the page whose first `written_out` groups of sections are printed without
     abbreviations.
     """
     sheet = Sheet(subject.graph, written_out > 0)
-    name_given(sheet, subject)
+    name_given_symbols(sheet, subject)
     for k, group in enumerate(STAGE_GROUPS):
         if k == written_out > 0:
             sheet.stop_expanding()
@@ -153,32 +156,32 @@ def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
     return sheet
 
 
-def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
-    """Define and list the symbols of coordinates, speeds, inputs and parameters; a `linear` page
+def name_given_symbols(sheet: Sheet, subject: Subject, is_linear: bool = False) -> None:
+    """Define and list the symbols of coordinates, speeds, inputs and parameters; a `is_linear` page
     lists its own
     speeds.
     """
-    used = _used(subject)
-    sheet.meanings = _meanings(subject)
+    used = _used_nodes(subject)
+    sheet.meanings = _symbol_meanings(subject)
     listed = list_parameters(sheet, subject, used)
-    coordinates = _coordinates(sheet, subject, used)
-    named = _speeds(sheet, subject)
-    speeds = [] if linear else named
+    coordinates = _name_coordinates(sheet, subject, used)
+    named = _name_speeds(sheet, subject)
+    speeds = [] if is_linear else named
     form = subject.form
     model = subject.model
     if model.twist:
-        place = form.place or f"{subject.place}, axes x forward, y left, z up"
+        place = form.place or f"{subject.origin_description}, axes x forward, y left, z up"
         base = model.bodies[0].name.replace("_", " ")
-        sheet.say(f"Base: {base}; its frame is at {place}. ", *speeds)
+        sheet.add_paragraph(f"Base: {base}; its frame is at {place}. ", *speeds)
     else:
-        sheet.say(*speeds)
+        sheet.add_paragraph(*speeds)
     listing = ["Coordinates: ", *coordinates, ". "] if coordinates else []
-    turns = sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. ")
-    sheet.say(*listing, *turns, *_validity(subject, linear))
-    sheet.say("Parameters: ", *listed, ".")
+    turns = parse_sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. ")
+    sheet.add_paragraph(*listing, *turns, *_describe_validity(subject, is_linear))
+    sheet.add_paragraph("Parameters: ", *listed, ".")
 
 
-def _meanings(subject: Subject) -> dict[str, str]:
+def _symbol_meanings(subject: Subject) -> dict[str, str]:
     """Return the meanings of the symbols of the graph in words."""
     model = subject.model
     out = {name: subject.form.meanings.get(name, ("", name))[1] for name in subject.parameters}
@@ -202,17 +205,17 @@ def list_parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str 
         if x.index in used:
             unit, meaning = form.meanings.get(name, ("", name.replace("_", " ")))
             kind = INERTIA if unit.startswith("kg") else LENGTH
-            sheet.cut.name(x, symbol_of(name, form.symbols), kind)
-            out += _item(sheet, meaning, "; ")
+            sheet.cut.name_symbol(x, derive_symbol(name, form.symbols), kind)
+            out += _describe_last_symbol(sheet, meaning, "; ")
     return out[:-1]
 
 
-def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
+def _describe_last_symbol(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
     """Return the most recently defined symbol with its meaning, as words of a list."""
     return [Name(sheet.names.symbols[-1]), f" {meaning}" if meaning else "", separator]
 
 
-def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
+def _name_coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
     """Define symbols for coordinates, element states, loads and time, and return their list with
     meanings.
     """
@@ -221,29 +224,35 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
     out: list[str | Expression] = []
     for name in subject.angles:
         x = subject.turns[name]
-        cut.name(x, Symbol.parse(symbols.get(name, ANGLE_SYMBOLS.get(name, name))))
-        out += _item(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
-    for x, symbol, joint in zip(subject.r, _joints(subject), subject.model.joints, strict=True):
-        cut.name(x, symbol)
-        out += _item(sheet, joint.name.replace("_", " "), ", ")
+        cut.name_symbol(x, Symbol.parse(symbols.get(name, ANGLE_SYMBOLS.get(name, name))))
+        out += _describe_last_symbol(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
+    for x, symbol, joint in zip(
+        subject.r, _joint_symbols(subject), subject.model.joints, strict=True
+    ):
+        cut.name_symbol(x, symbol)
+        out += _describe_last_symbol(sheet, joint.name.replace("_", " "), ", ")
     place = [k for k in subject.model.twist if k < 3]
     for k in place:
-        cut.name(subject.p[k], Symbol("XYZ"[k]))
-        out += _item(sheet, "of the frame's origin" if k == place[-1] else "", ", ")
+        cut.name_symbol(subject.p[k], Symbol("XYZ"[k]))
+        out += _describe_last_symbol(sheet, "of the frame's origin" if k == place[-1] else "", ", ")
     for k, x in enumerate(subject.z):
-        cut.name(x, Symbol("z", (str(k + 1),)))
-        out += _item(sheet, "of force elements" if k == len(subject.z) - 1 else "", ", ")
+        cut.name_symbol(x, Symbol("z", (str(k + 1),)))
+        out += _describe_last_symbol(
+            sheet, "of force elements" if k == len(subject.z) - 1 else "", ", "
+        )
     for name, x in subject.loads.items():
         if x.index in used:
-            cut.name(x, Symbol("N", (name.replace("_", " "),)))
-            out += _item(sheet, f"load of the contact {name.replace('_', ' ')}", ", ")
+            cut.name_symbol(x, Symbol("N", (name.replace("_", " "),)))
+            out += _describe_last_symbol(
+                sheet, f"load of the contact {name.replace('_', ' ')}", ", "
+            )
     if subject.t.index in used:
-        cut.name(subject.t, Symbol("t"))
-        out += _item(sheet, "time", ", ")
+        cut.name_symbol(subject.t, Symbol("t"))
+        out += _describe_last_symbol(sheet, "time", ", ")
     return out[:-1]
 
 
-def _joints(subject: Subject) -> list[Symbol]:
+def _joint_symbols(subject: Subject) -> list[Symbol]:
     """Return the symbols of the joints: those of the vehicle, or else r with a number."""
     symbols = subject.form.symbols
     return [
@@ -252,23 +261,23 @@ def _joints(subject: Subject) -> list[Symbol]:
     ]
 
 
-def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
+def _name_speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
     """Define symbols for the speeds and the inputs, and return the sentence that lists v and u."""
-    joints = _joints(subject)
+    joints = _joint_symbols(subject)
     model = subject.model
     free = subject.free_speeds
     for k, x in zip(subject.columns, free, strict=True):
         symbol = joints[k - 6].with_dots() if k > 5 else _twist_symbol(subject, k)
-        sheet.cut.name(x, symbol, SPEED)
+        sheet.cut.name_symbol(x, symbol, SPEED)
     v = [Name(s) for s in sheet.names.symbols[-len(free) :]]
     name_inputs(sheet, subject, subject.w)
     twist = len(model.twist)
-    words: list[str | Expression] = ["Speeds ", parse_name("v"), " = (", *_listed(v), ")"]
+    words: list[str | Expression] = ["Speeds ", parse_name("v"), " = (", *_join_symbols(v), ")"]
     if twist and len(v) > twist:
         words.append(": its twist, then the rates of the joints")
     if len(subject.C) and subject.independent:
         words += ["; independent ", parse_name("u"), " = ("]
-        words += [*_listed([v[k] for k in subject.independent]), ")"]
+        words += [*_join_symbols([v[k] for k in subject.independent]), ")"]
     return [*words, "."]
 
 
@@ -281,7 +290,7 @@ def name_inputs(
     """Define symbols for the inputs, of those in use if `used` is given, and return their list with
     meanings.
     """
-    joints = _joints(subject)
+    joints = _joint_symbols(subject)
     out: list[str | Expression] = []
     for k, (x, name) in enumerate(zip(inputs, subject.model.inputs, strict=True)):
         if used is not None and x.index not in used:
@@ -290,29 +299,29 @@ def name_inputs(
             symbol = Symbol("tau", joints[k].below or (joints[k],))
         else:
             symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
-        sheet.cut.name(x, symbol)
+        sheet.cut.name_symbol(x, symbol)
         sheet.meanings[subject.graph.ops[x.index][1]] = name.replace("_", " ")
-        out += _item(sheet, name.replace("_", " "), ", ")
+        out += _describe_last_symbol(sheet, name.replace("_", " "), ", ")
     return out[:-1]
 
 
-def _twist_symbol(subject: Subject, k: int) -> Symbol:
-    """Return the symbol of component k of the base's twist."""
-    text = subject.form.symbols.get(BASE_TWIST[k])
+def _twist_symbol(subject: Subject, component: int) -> Symbol:
+    """Return the symbol of one component of the base's twist."""
+    text = subject.form.symbols.get(BASE_TWIST[component])
     if text:
         return Symbol.parse(text)
-    return Symbol("V" if k < 3 else "Omega", (subject.form.axes[k % 3],))
+    return Symbol("V" if component < 3 else "Omega", (subject.form.axes[component % 3],))
 
 
-def _listed(xs: list[Name]) -> list[str | Expression]:
+def _join_symbols(symbols: list[Name]) -> list[str | Expression]:
     """Return symbols as the words of a sentence, separated by commas."""
     out: list[str | Expression] = []
-    for x in xs:
+    for x in symbols:
         out += [x, ", "]
     return out[:-1]
 
 
-def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
+def _describe_validity(subject: Subject, linear: bool) -> list[str | Expression]:
     """Return the sentences on the range of validity of the page."""
     out: list[str | Expression] = []
     if linear:
@@ -327,14 +336,14 @@ def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
     return out
 
 
-def _used(subject: Subject) -> set[int]:
+def _used_nodes(subject: Subject) -> set[int]:
     """Return the indices of those nodes of the traced graph on which the equations depend."""
     arrays: list[Any] = [subject.C, subject.M, subject.F, subject.Q, subject.c, subject.b]
     arrays.append(subject.acting.rates)
-    roots = [x.index for array in arrays for x in _flat(array) if hasattr(x, "index")]
+    roots = [x.index for array in arrays for x in _flatten(array) if hasattr(x, "index")]
     return set(reachable(subject.graph, roots))
 
 
-def _flat(array: Any) -> list[Any]:
+def _flatten(array: Any) -> list[Any]:
     """Return the entries of an array (any shape) or of a list as a flat list."""
     return list(array.ravel()) if hasattr(array, "ravel") else list(array)

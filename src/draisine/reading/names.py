@@ -40,7 +40,7 @@ class Names:
         self.inline: dict[int, Expression] = {}
         self._taken: set[str] = set()
 
-    def new(self, symbol: Symbol, kind: str) -> int:
+    def add_name(self, symbol: Symbol, kind: str) -> int:
         """Return the index of a new name; primes are added if its symbol is already in use."""
         while symbol.plain in self._taken:
             symbol = replace(symbol, primes=symbol.primes + 1)
@@ -49,30 +49,30 @@ class Names:
         self.kinds.append(kind)
         return len(self.symbols) - 1
 
-    def function(self, expression: Expression) -> int:
+    def add_function(self, expression: Expression) -> int:
         """Return the index of a function value that is written in full at every use."""
-        number = self.new(Symbol(f"f{len(self.symbols)}"), ENTRY)
+        number = self.add_name(Symbol(f"f{len(self.symbols)}"), ENTRY)
         self.inline[number] = expression
         return number
 
-    def turn(self, angle: Symbol, given: bool = True) -> tuple[int, int]:
-        """Return the indices of the cosine and the sine of an angle; `given` if the angle is known."""
-        cosine = self.new(Symbol("c", (angle,)), TURN)
-        sine = self.new(Symbol("s", (angle,)), TURN)
+    def add_angle(self, angle: Symbol, is_given: bool = True) -> tuple[int, int]:
+        """Return the indices of the cosine and the sine of an angle; `is_given` if the angle is known."""
+        cosine = self.add_name(Symbol("c", (angle,)), TURN)
+        sine = self.add_name(Symbol("s", (angle,)), TURN)
         self.pairs[sine] = cosine
-        if given:
+        if is_given:
             self.angles[sine] = angle
         return cosine, sine
 
-    def tangent(self, sine: int) -> int:
+    def add_tangent(self, sine: int) -> int:
         """Return the index of the tangent of the angle of a sine."""
         symbol = Symbol("t", (self.angles[sine],))
         if symbol in self.symbols:
             return self.symbols.index(symbol)
-        return self.new(symbol, TURN)
+        return self.add_name(symbol, TURN)
 
 
-def symbol_of(name: str, symbols: Mapping[str, str]) -> Symbol:
+def derive_symbol(name: str, symbols: Mapping[str, str]) -> Symbol:
     r"""Return the symbol of a name: the one in `symbols` if listed there, else the one derived by
     rule.
 
@@ -151,7 +151,7 @@ LEGEND = {
 """Meanings of the letters that the naming rules assign."""
 
 
-def meaning_of(symbol: Symbol, legend: Mapping[str, str] = LEGEND) -> str:
+def describe_symbol(symbol: Symbol, legend: Mapping[str, str] = LEGEND) -> str:
     """Return the meaning of a symbol in words.
 
     >>> meaning_of(Symbol("gamma", ("1x",))), meaning_of(Symbol("q", ("0y",), dots=1))

@@ -41,17 +41,17 @@ def add(a: Polynomial, b: Polynomial, factor: Fraction | int = 1) -> Polynomial:
     """Return the polynomial a + factor b, for polynomials a and b and a number `factor`."""
     out = dict(a)
     for m, x in b.items():
-        _put(out, m, x if factor == 1 else x * factor)
+        _add_term(out, m, x if factor == 1 else x * factor)
     return out
 
 
-def _put(a: Polynomial, m: Monomial, x: Fraction) -> None:
-    """Add the term x m to a polynomial in place."""
-    total = a[m] + x if m in a else x
+def _add_term(polynomial: Polynomial, monomial: Monomial, coefficient: Fraction) -> None:
+    """Add the product of a coefficient and a monomial to a polynomial in place."""
+    total = polynomial[monomial] + coefficient if monomial in polynomial else coefficient
     if total:
-        a[m] = total
+        polynomial[monomial] = total
     else:
-        del a[m]
+        del polynomial[monomial]
 
 
 def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
@@ -59,7 +59,7 @@ def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
     return {m: x * factor for m, x in a.items()} if factor else {}
 
 
-def times(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
+def multiply_monomials(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
     """Return the monomial a b^power.
 
     >>> times(((1, 2), (3, 1)), ((1, -2), (2, 1)))
@@ -76,24 +76,26 @@ def multiply_polynomials(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomi
     out: Polynomial = {}
     for m, x in a.items():
         for n, y in b.items():
-            product = times(m, n)
+            product = multiply_monomials(m, n)
             number = x * y
             if any(power > 1 and name in pairs for name, power in product):
-                for k, z in _without_squares(product, pairs).items():
-                    _put(out, k, number * z)
+                for k, z in _replace_sine_squares(product, pairs).items():
+                    _add_term(out, k, number * z)
             else:
-                _put(out, product, number)
+                _add_term(out, product, number)
     return out
 
 
-def _without_squares(m: Monomial, pairs: Pairs) -> Polynomial:
+def _replace_sine_squares(monomial: Monomial, pairs: Pairs) -> Polynomial:
     """Return a monomial as a polynomial without squares of sines."""
-    for name, power in m:
+    for name, power in monomial:
         if power >= 2 and name in pairs:
-            rest = times(m, ((name, -2),))
-            squared = times(rest, ((pairs[name], 2),))
-            return add(_without_squares(rest, pairs), _without_squares(squared, pairs), -1)
-    return {m: Fraction(1)}
+            rest = multiply_monomials(monomial, ((name, -2),))
+            squared = multiply_monomials(rest, ((pairs[name], 2),))
+            return add(
+                _replace_sine_squares(rest, pairs), _replace_sine_squares(squared, pairs), -1
+            )
+    return {monomial: Fraction(1)}
 
 
 def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
@@ -101,7 +103,9 @@ def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
     out: Polynomial = {}
     for m, x in a.items():
         power = dict(m).get(name, 0)
-        term: Polynomial = {times(m, ((name, -2 * (power // 2)),)) if power > 1 else m: x}
+        term: Polynomial = {
+            multiply_monomials(m, ((name, -2 * (power // 2)),)) if power > 1 else m: x
+        }
         if power > 1:
             square = {UNIT: Fraction(1), ((other, 2),): Fraction(-1)}
             for _ in range(power // 2):
@@ -110,38 +114,39 @@ def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
     return out
 
 
-def content(a: Polynomial) -> tuple[Fraction, Monomial]:
-    """Return the common factor and the common monomial of all terms; decimals have the factor 1.
+def split_content(polynomial: Polynomial) -> tuple[Fraction, Monomial]:
+    """Return the common factor and the common monomial of all terms of a polynomial; decimal
+    coefficients have the factor 1.
 
     >>> content({((1, 2),): Fraction(4), ((1, 1), (2, 1)): Fraction(-6)})
     (Fraction(2, 1), ((1, 1),))
     """
     numerator = 0
     denominator = 1
-    for x in a.values():
+    for x in polynomial.values():
         numerator = gcd(numerator, abs(x.numerator))
         denominator = denominator * x.denominator // gcd(denominator, x.denominator)
     if denominator > MAX_DENOMINATOR:
         numerator = denominator = 1
-    names = {name for m in a for name, _ in m}
-    powers = {name: min(dict(m).get(name, 0) for m in a) for name in names}
+    names = {name for m in polynomial for name, _ in m}
+    powers = {name: min(dict(m).get(name, 0) for m in polynomial) for name in names}
     common = tuple(sorted((name, k) for name, k in powers.items() if k))
     return Fraction(numerator, denominator), common
 
 
 def divide(a: Polynomial, number: Fraction, monomial: Monomial) -> Polynomial:
     """Return the polynomial a divided by number times monomial."""
-    return {times(m, monomial, -1): x / number for m, x in a.items()}
+    return {multiply_monomials(m, monomial, -1): x / number for m, x in a.items()}
 
 
 def leading_monomial(a: Polynomial) -> Monomial:
     """Return the leading monomial in lexicographic order of the names."""
-    return max(a, key=lambda m: _order(m))
+    return max(a, key=lambda m: _lexicographic_key(m))
 
 
-def _order(m: Monomial) -> tuple[tuple[int, int], ...]:
+def _lexicographic_key(monomial: Monomial) -> tuple[tuple[int, int], ...]:
     """Return the sort key of the lexicographic order of monomials."""
-    return tuple((-name, power) for name, power in m)
+    return tuple((-name, power) for name, power in monomial)
 
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
@@ -155,12 +160,12 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     first = leading_monomial(b)
     out: Polynomial = {}
     remainder = dict(a)
-    # The bound stops divisions whose remainder grows, because they have no short quotient.
+    # Limit the number of steps: divisions whose remainder keeps growing have no short quotient.
     for _ in range(4 * len(a)):
         if not remainder:
             return out
         top = leading_monomial(remainder)
-        step = times(top, first, -1)
+        step = multiply_monomials(top, first, -1)
         if any(power < 0 for _, power in step):
             return None
         factor = remainder[top] / b[first]
@@ -190,7 +195,7 @@ def square_root(a: Polynomial) -> Polynomial | None:
         if not remainder:
             return out
         m = leading_monomial(remainder)
-        step = times(m, first, -1)
+        step = multiply_monomials(m, first, -1)
         if any(power < 0 for _, power in step):
             return None
         new = {step: remainder[m] / (2 * out[first])}

@@ -22,14 +22,14 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    negative,
+    negate,
     parse_name,
     symbols_in,
 )
 from draisine.codegen.width import LINE_WIDTH, formula_width, matrix_width, symbol_width
 from draisine.reading.cut import MAX_INTERMEDIATE_TERMS, Cut, TooLong
 from draisine.reading.form import Arranger
-from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
+from draisine.reading.names import ENTRY, LEGEND, Names, describe_symbol
 from draisine.reading.polynomial import Polynomial, variable
 
 TurnSymbol = tuple[Symbol, str, Symbol]
@@ -54,8 +54,8 @@ MATRIX_MARGIN = 10.0
 """Space (em) for brackets, equals sign and equation number beside a matrix."""
 
 
-def sentence(text: str) -> list[str | Expression]:
-    """Split a text into words and symbols; symbols are between dollar signs."""
+def parse_sentence(text: str) -> list[str | Expression]:
+    """Split a text into words and symbols; symbols are written between dollar signs."""
     pieces = enumerate(text.split("$"))
     return [parse_name(piece) if k % 2 else piece for k, piece in pieces if piece]
 
@@ -78,32 +78,32 @@ class _Grid:
     def __post_init__(self) -> None:
         first = [i if self.symmetric else 0 for i in range(len(self.rows))]
         self.places = [(i, j) for i, row in enumerate(self.rows) for j in range(first[i], len(row))]
-        self.values = {(i, j): self.sheet.polynomial(self.rows[i][j]) for i, j in self.places}
+        self.values = {(i, j): self.sheet.as_polynomial(self.rows[i][j]) for i, j in self.places}
 
-    def write(self, place: tuple[int, int]) -> None:
+    def write_entry(self, position: tuple[int, int]) -> None:
         """Write the entry at (row, column); use a symbol if its expression exceeds MAX_ENTRY_WIDTH."""
-        row = self.rows[place[0]]
-        self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
-        if formula_width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
-            self.shorten(place)
+        row = self.rows[position[0]]
+        self.written[position] = self.sheet.arrange(self.sheet.cut.convert_value(row[position[1]]))
+        if formula_width(self.written[position]) > MAX_ENTRY_WIDTH and len(row) > 1:
+            self.shorten_entry(position)
 
-    def shorten(self, place: tuple[int, int]) -> None:
+    def shorten_entry(self, position: tuple[int, int]) -> None:
         """Replace the entry at (row, column) by its symbol, or by that of an equal entry."""
         sheet = self.sheet
-        i, j = place
+        i, j = position
         x = self.rows[i][j]
-        value = self.values[place] if sheet.expand else sheet.cut.polynomial(x)
+        value = self.values[position] if sheet.is_expanded else sheet.cut.convert_value(x)
         key = frozenset(value.items())
         if key not in self.short:
-            # If a page is printed without abbreviations, later formulas do not use the names of
-            # entries.
-            node = None if sheet.expand else x
+            # If a page is printed without abbreviations, later formulas do not refer to the names
+            # of matrix entries.
+            node = None if sheet.is_expanded else x
             number = sheet.cut.define_polynomial(value, self.symbols[i][j], self.kind, node)
             sheet.entries.append((x, number))
             self.short[key] = Name(sheet.names.symbols[number])
-        self.written[place] = self.short[key]
+        self.written[position] = self.short[key]
 
-    def filled(self) -> MatrixFormula:
+    def make_matrix(self) -> MatrixFormula:
         """Return the matrix with the current expressions of its entries."""
         entries = [
             [self.written.get((i, j)) for j in range(len(row))] for i, row in enumerate(self.rows)
@@ -151,7 +151,7 @@ class Sheet:
         self.entries: list[tuple[Any, int]] = []
 
     @property
-    def expand(self) -> bool:
+    def is_expanded(self) -> bool:
         """Whether everything is written in the given symbols."""
         return self.cut.expand
 
@@ -159,114 +159,119 @@ class Sheet:
         """From now on, write named quantities by their symbols."""
         self.cut.expand = False
         for x, number in self.entries:
-            self.cut.label(x, variable(number))
+            self.cut.label_node(x, variable(number))
 
-    def _next(self) -> int:
+    def _next_number(self) -> int:
         """Return the number of the next equation, and advance the counter."""
         self._number += 1
         return self._number
 
-    def quantity(self, text: str) -> Name:
+    def matrix_symbol(self, text: str) -> Name:
         """Return the symbol of a matrix or vector; a bar distinguishes it from a given symbol."""
         symbol = Symbol.parse(text)
         if symbol.plain in {s.plain for _, s in self.cut.given_symbols}:
             symbol = replace(symbol, bar=True)
         return Name(symbol)
 
-    def heading(self, text: str) -> None:
+    def begin_section(self, text: str) -> None:
         """Begin a section with a heading."""
         self.blocks.append(Heading(text))
 
-    def say(self, *parts: str | Expression) -> None:
+    def add_paragraph(self, *parts: str | Expression) -> None:
         """Add a paragraph of words and expressions to the page."""
         self.blocks.append(Paragraph(tuple(parts)))
 
-    def relate(self, left: str | Expression, right: str | Expression) -> None:
-        """Add an equation between two sides, each an expression or the text of a `formula`."""
-        sides = [self.formula(side) if isinstance(side, str) else side for side in (left, right)]
-        self.blocks.append(Relation(sides[0], sides[1], self._next()))
+    def add_equation(self, left_side: str | Expression, right_side: str | Expression) -> None:
+        """Add an equation between two sides, each an expression or the text for `parse_formula`."""
+        sides = [
+            self.parse_formula(side) if isinstance(side, str) else side
+            for side in (left_side, right_side)
+        ]
+        self.blocks.append(Relation(sides[0], sides[1], self._next_number()))
 
-    def formula(self, text: str) -> Expression:
+    def parse_formula(self, text: str) -> Expression:
         r"""Return a formula of matrices and vectors, parsed from text like `H' (F + M \kappa)`.
 
         The grammar has sums, factors side by side, brackets, and a prime for the transpose.
         """
-        return self._sum(re.findall(r"[()+'-]|[^\s()+'-]+", text))
+        return self._parse_sum(re.findall(r"[()+'-]|[^\s()+'-]+", text))
 
-    def _sum(self, tokens: list[str]) -> Expression:
+    def _parse_sum(self, tokens: list[str]) -> Expression:
         """Parse a sum from the remaining tokens of a formula."""
         terms: list[Expression] = []
         while tokens and tokens[0] != ")":
             sign = tokens.pop(0) if tokens[0] in "+-" else "+"
-            term = self._product(tokens)
-            terms.append(negative(term) if sign == "-" else term)
+            term = self._parse_product(tokens)
+            terms.append(negate(term) if sign == "-" else term)
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
-    def _product(self, tokens: list[str]) -> Expression:
+    def _parse_product(self, tokens: list[str]) -> Expression:
         """Parse a product from the remaining tokens of a formula."""
         factors: list[Expression] = []
         while tokens and tokens[0] not in ")+-":
             match tokens.pop(0):
                 case "(":
-                    factors.append(self._sum(tokens))
+                    factors.append(self._parse_sum(tokens))
                     tokens.pop(0)
                 case "'":
                     factors[-1] = Transpose(factors[-1])
                 case word:
-                    factors.append(ZERO if word == "0" else self.quantity(word))
+                    factors.append(ZERO if word == "0" else self.matrix_symbol(word))
         return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
-    def keep(self, symbols: Iterable[Symbol]) -> None:
+    def keep_symbols(self, symbols: Iterable[Symbol]) -> None:
         """Mark symbols whose definitions stay on the page although no matrix contains them."""
         self._kept |= set(symbols)
 
-    def flush(self) -> None:
+    def flush_definitions(self) -> None:
         """Add the definitions since the previous block to the page, as a new block."""
         if self.cut.lines:
-            self.blocks.append(Definitions(tuple(self.cut.lines), self._next()))
+            self.blocks.append(Definitions(tuple(self.cut.lines), self._next_number()))
             self.cut.lines.clear()
 
     def end_section(self) -> None:
         """Add the lines of a section; remove its heading and paragraph if there are no lines."""
         if self.cut.lines:
-            self.flush()
+            self.flush_definitions()
         else:
             del self.blocks[-2:]
 
-    def polynomial(self, x: Any) -> Polynomial:
+    def as_polynomial(self, x: Any) -> Polynomial:
         """Return a traced value as a polynomial in names; raise `TooLong` if it has too many terms."""
-        value = self.cut.polynomial(x)
-        if self.expand and len(value) > self.max_entry_terms:
+        value = self.cut.convert_value(x)
+        if self.is_expanded and len(value) > self.max_entry_terms:
             raise TooLong
         return value
 
-    def turns(self) -> set[int]:
+    def given_angle_functions(self) -> set[int]:
         """Return the indices of the cosines and sines of given angles."""
         return set(self.cut.given)
 
-    def known(self, value: Polynomial) -> bool:
+    def is_known(self, value: Polynomial) -> bool:
         """Return whether a value is a single name or its negative."""
         return len(value) == 1 and all(len(m) == 1 and m[0][1] == 1 for m in value)
 
-    def define(self, x: Any, symbol: Symbol, kind: str = ENTRY, least: int = 4) -> None:
-        """Define a symbol for a value if it is a sum, or a product of at least `least` factors."""
-        value = self.polynomial(x)
-        if len(value) > 1 or sum(abs(k) for m in value for _, k in m) >= least:
-            self.cut.define(x, symbol, kind)
+    def define_symbol(
+        self, x: Any, symbol: Symbol, kind: str = ENTRY, min_factors: int = 4
+    ) -> None:
+        """Define a symbol for a value if it is a sum, or a product of at least `min_factors` factors."""
+        value = self.as_polynomial(x)
+        if len(value) > 1 or sum(abs(k) for m in value for _, k in m) >= min_factors:
+            self.cut.define_value(x, symbol, kind)
 
-    def vector(
+    def define_vector(
         self,
         letter: str,
-        xs: Iterable[Any],
-        tails: Sequence[str],
+        entries: Iterable[Any],
+        subscripts: Sequence[str],
         kind: str = ENTRY,
-        least: int = 4,
+        min_factors: int = 4,
     ) -> None:
-        """Define symbols for those entries of a vector that are sums; `tails` are their subscripts."""
-        for x, tail in zip(xs, tails, strict=True):
-            self.define(x, Symbol(letter, (tail,)), kind, least)
+        """Define symbols with the given subscripts for those entries of a vector that are sums."""
+        for x, tail in zip(entries, subscripts, strict=True):
+            self.define_symbol(x, Symbol(letter, (tail,)), kind, min_factors)
 
-    def matrix(
+    def add_matrix(
         self,
         symbol: str,
         entries: Any,
@@ -281,29 +286,35 @@ class Sheet:
         """
         grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
         for place in grid.places:
-            grid.write(place)
+            grid.write_entry(place)
         available = LINE_WIDTH - symbol_width(Symbol.parse(symbol)) - MATRIX_MARGIN
-        while matrix_width(grid.filled()) > available:
+        while matrix_width(grid.make_matrix()) > available:
             widest = max(grid.places, key=lambda place: formula_width(grid.written[place]))
             expression = grid.written[widest]
             if isinstance(expression, Name) or formula_width(expression) < MIN_SHORTENED_WIDTH:
                 break
-            grid.shorten(widest)
-        self.flush()
-        self.blocks.append(Assignment(self.quantity(symbol), grid.filled(), self._next()))
+            grid.shorten_entry(widest)
+        self.flush_definitions()
+        self.blocks.append(
+            Assignment(self.matrix_symbol(symbol), grid.make_matrix(), self._next_number())
+        )
 
-    def column(
-        self, symbol: str, xs: Iterable[Any], letter: str, tails: Sequence[str] | None = None
+    def add_column(
+        self,
+        symbol: str,
+        entries: Iterable[Any],
+        letter: str,
+        subscripts: Sequence[str] | None = None,
     ) -> None:
         """Add a column of values, written as the transpose of a row.
 
-        `tails` are the subscripts of entries that get symbols; numbers from one by default.
+        `subscripts` are the subscripts of entries that get symbols; numbers from one by default.
         """
-        row = list(xs)
-        if tails is None:
-            tails = [str(k + 1) for k in range(len(row))]
-        symbols = [Symbol(letter, (tail,)) for tail in tails]
-        self.matrix(symbol, [row], [symbols])
+        row = list(entries)
+        if subscripts is None:
+            subscripts = [str(k + 1) for k in range(len(row))]
+        symbols = [Symbol(letter, (tail,)) for tail in subscripts]
+        self.add_matrix(symbol, [row], [symbols])
         self.transpose_last()
 
     def transpose_last(self) -> None:
@@ -312,16 +323,24 @@ class Sheet:
         assert isinstance(last, Assignment)
         self.blocks.append(Assignment(Transpose(last.symbol), last.matrix, last.number))
 
-    def page(self, title: str) -> Page:
+    def finish_page(self, title: str) -> Page:
         """Return the finished page without unused definitions."""
-        self.flush()
-        turns = self.cut.turns()
-        blocks, used = _without_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
+        self.flush_definitions()
+        turns = self.cut.list_angle_functions()
+        blocks, used = _remove_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
         turns = tuple(turn for turn in turns if turn[0] in used)
-        given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
-        return Page(title, tuple(blocks), tuple(turns), tuple(given), self._words(blocks, turns))
+        used_symbols = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
+        return Page(
+            title,
+            tuple(blocks),
+            tuple(turns),
+            tuple(used_symbols),
+            self._collect_meanings(blocks, turns),
+        )
 
-    def _words(self, blocks: Sequence[Block], turns: Iterable[TurnSymbol]) -> dict[Symbol, str]:
+    def _collect_meanings(
+        self, blocks: Sequence[Block], turns: Iterable[TurnSymbol]
+    ) -> dict[Symbol, str]:
         """Return the meanings of all symbols: given symbols, their rates, and symbols derived by
         rule.
         """
@@ -333,42 +352,44 @@ class Sheet:
         for symbol in defined:
             base = replace(symbol, dots=max(symbol.dots - 1, 0))
             is_rate = symbol.dots > 0 and base in out
-            out[symbol] = f"rate of {out[base]}" if is_rate else meaning_of(symbol, self.legend)
+            out[symbol] = (
+                f"rate of {out[base]}" if is_rate else describe_symbol(symbol, self.legend)
+            )
         return out
 
 
-def _without_unused(
-    blocks: Sequence[Block], kept: set[Symbol], angles: Mapping[Symbol, Symbol]
+def _remove_unused(
+    blocks: Sequence[Block], kept_symbols: set[Symbol], angles: Mapping[Symbol, Symbol]
 ) -> tuple[list[Block], set[Symbol]]:
     """Return the blocks without unused definitions, and all symbols in use.
 
     Blocks are visited backwards, because a definition may need earlier ones. A cosine uses its angle.
     """
-    used = set(kept)
+    used = set(kept_symbols)
     out: list[Block] = []
 
-    def use(x: Expression) -> None:
+    def mark_used(expression: Expression) -> None:
         """Add the symbols of an expression to the set of used symbols."""
-        symbols = set(symbols_in(x))
+        symbols = set(symbols_in(expression))
         used.update(symbols, {angles[s] for s in symbols & angles.keys()})
 
     for block in reversed(blocks):
         if isinstance(block, Assignment):
-            use(block.matrix)
+            mark_used(block.matrix)
         elif isinstance(block, Definitions):
             needed = []
             for line in reversed(block.lines):
                 if line[0] in used:
-                    use(line[1])
+                    mark_used(line[1])
                     needed.append(line)
             if not needed:
                 continue
             block = Definitions(tuple(reversed(needed)), block.number)
         out.append(block)
-    return _without_empty_sections(out[::-1]), used
+    return _remove_empty_sections(out[::-1]), used
 
 
-def _without_empty_sections(blocks: Sequence[Block]) -> list[Block]:
+def _remove_empty_sections(blocks: Sequence[Block]) -> list[Block]:
     """Return the blocks without sections that have only a heading and text."""
     out: list[Block] = []
     section: list[Block] = []

@@ -19,7 +19,7 @@ from draisine.codegen.formula import (
 from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
 from draisine.reading.contacts import name_contact_angle_rates, name_contact_motions
 from draisine.reading.names import SPEED
-from draisine.reading.sheet import Sheet, sentence
+from draisine.reading.sheet import Sheet, parse_sentence
 from draisine.reading.subject import Subject
 
 MAX_UNNAMED_PIVOT_TERMS = 2
@@ -36,12 +36,12 @@ def name_solution(
     for _, j in reversed(solver.order):
         for k, tail in enumerate(columns):
             x = entries[j, k] if entries.ndim == 2 else entries[j]
-            value = sheet.polynomial(x)
+            value = sheet.as_polynomial(x)
             below = any(power < 0 for m in value for _, power in m)
             comma = "," if len(entries) > 9 else ""
             symbol = Symbol(letter, (f"{j + 1}{comma}{tail}" if tail else str(j + 1),))
-            if len(value) > 1 or (below and not sheet.known(value)):
-                sheet.cut.define(x, symbol)
+            if len(value) > 1 or (below and not sheet.is_known(value)):
+                sheet.cut.define_value(x, symbol)
 
 
 def write_kernel(sheet: Sheet, subject: Subject) -> None:
@@ -54,28 +54,28 @@ def write_kernel(sheet: Sheet, subject: Subject) -> None:
         return
     H = subject.H
     solver = subject.solver
-    sheet.heading("Kernel")
-    sheet.relate("v", r"H u + \nu" if subject.moved else "H u")
+    sheet.begin_section("Kernel")
+    sheet.add_equation("v", r"H u + \nu" if subject.has_prescribed_motion else "H u")
     tails = [str(k + 1) for k in subject.independent]
-    if not sheet.expand:
+    if not sheet.is_expanded:
         note = "by elimination with pivots $D_k$ (nonzero in the drawing), rows $U_{kj}$, columns $L_{kj}$."
-        sheet.say(*sentence(note))
+        sheet.add_paragraph(*parse_sentence(note))
         for k, pivot in enumerate(solver.pivot):
-            if len(sheet.polynomial(pivot)) > 1:
-                sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
+            if len(sheet.as_polynomial(pivot)) > 1:
+                sheet.cut.define_value(pivot, Symbol("D", (str(k + 1),)))
             for letter, entries in (("U", solver.upper[k]), ("L", solver.lower[k])):
                 for j, x in entries:
-                    if len(sheet.polynomial(x)) > MAX_UNNAMED_PIVOT_TERMS:
-                        sheet.cut.define(x, Symbol(letter, (f"{k + 1},{j + 1}",)))
+                    if len(sheet.as_polynomial(x)) > MAX_UNNAMED_PIVOT_TERMS:
+                        sheet.cut.define_value(x, Symbol(letter, (f"{k + 1},{j + 1}",)))
         name_solution(sheet, solver, "H", H, tails)
     comma = "," if len(H) > 9 else ""
     symbols = [[Symbol("H", (f"{i + 1}{comma}{tail}",)) for tail in tails] for i in range(len(H))]
     if H.shape[1]:
-        sheet.matrix("H", H, symbols)
-    if subject.moved:
-        if not sheet.expand:
+        sheet.add_matrix("H", H, symbols)
+    if subject.has_prescribed_motion:
+        if not sheet.is_expanded:
             name_solution(sheet, solver, "nu", subject.drift, [""])
-        sheet.column(r"\nu", subject.drift, "nu")
+        sheet.add_column(r"\nu", subject.drift, "nu")
 
 
 def write_kernel_rate(sheet: Sheet, subject: Subject) -> None:
@@ -83,27 +83,29 @@ def write_kernel_rate(sheet: Sheet, subject: Subject) -> None:
     m = len(subject.C)
     if not m:
         return
-    sheet.heading("Rate of the kernel")
-    sheet.relate(r"\dot{v}", r"H \dot{u} + \kappa")
-    kappa = sheet.formula(r"\kappa")
-    left_side = sheet.formula(r"C \kappa")
-    right_side = sheet.formula(r"\dot{b} - \dot{C} v" if subject.moved else r"-\dot{C} v")
-    sheet.say(
+    sheet.begin_section("Rate of the kernel")
+    sheet.add_equation(r"\dot{v}", r"H \dot{u} + \kappa")
+    kappa = sheet.parse_formula(r"\kappa")
+    left_side = sheet.parse_formula(r"C \kappa")
+    right_side = sheet.parse_formula(
+        r"\dot{b} - \dot{C} v" if subject.has_prescribed_motion else r"-\dot{C} v"
+    )
+    sheet.add_paragraph(
         "where ", kappa, " solves ", left_side, " = ", parse_name("d"), " = ", right_side, "."
     )
-    if not sheet.expand:
+    if not sheet.is_expanded:
         note = r"$v_k$ and $\chi_k$ are velocity and acceleration of a contact point at constant speeds, "
         note += r"$\dot{q}_k$ is its velocity in the base's axes, $y_i$ is $d_i$ after elimination."
-        sheet.say(*sentence(note))
-    if sheet.expand:
+        sheet.add_paragraph(*parse_sentence(note))
+    if sheet.is_expanded:
         subject = subject.reduced
     else:
         name_contact_angle_rates(sheet, subject)
         name_contact_motions(sheet, subject)
-        sheet.vector("d", subject.c, [str(k + 1) for k in range(m)], least=3)
+        sheet.define_vector("d", subject.c, [str(k + 1) for k in range(m)], min_factors=3)
         _name_right_sides(sheet, subject)
         name_solution(sheet, subject.solver, "kappa", subject.kappa, [""])
-    sheet.column(r"\kappa", subject.kappa, "kappa")
+    sheet.add_column(r"\kappa", subject.kappa, "kappa")
 
 
 def _name_right_sides(sheet: Sheet, subject: Subject) -> None:
@@ -116,45 +118,47 @@ def _name_right_sides(sheet: Sheet, subject: Subject) -> None:
         right_side = pivot * kappa[j]
         for c, x in above:
             right_side = right_side + x * kappa[c]
-        if len(sheet.polynomial(right_side)) > MAX_UNNAMED_PIVOT_TERMS:
-            sheet.cut.define(right_side, Symbol("y", (str(i + 1),)))
+        if len(sheet.as_polynomial(right_side)) > MAX_UNNAMED_PIVOT_TERMS:
+            sheet.cut.define_value(right_side, Symbol("y", (str(i + 1),)))
 
 
 def write_accelerations(sheet: Sheet, subject: Subject) -> None:
     """Write the accelerations: M_r udot = phi by elimination, then vdot = H udot + kappa."""
     k = len(subject.independent)
-    given = dict(sheet.cut.given_symbols)
-    rates = [given[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
-    sheet.heading("Accelerations")
+    symbols = dict(sheet.cut.given_symbols)
+    rates = [symbols[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
+    sheet.begin_section("Accelerations")
     vdot = subject.kappa
     if k:
         solver = eliminate(subject.M_r, [(j, j) for j in range(k)])
         forces = subject.H.T @ subject.Q - subject.F_r
         constrained = bool(len(subject.C))
-        sheet.relate(r"M_r \dot{u}" if constrained else r"M \dot{u}", r"\phi")
-        sheet.relate(r"\phi", "H' Q - F_r" if constrained else "Q - F")
+        sheet.add_equation(r"M_r \dot{u}" if constrained else r"M \dot{u}", r"\phi")
+        sheet.add_equation(r"\phi", "H' Q - F_r" if constrained else "Q - F")
         for j in range(k):
-            sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
-            sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
+            sheet.define_symbol(forces[j], Symbol("phi", (str(j + 1),)))
+            sheet.define_symbol(solver.pivot[j], Symbol("E", (str(j + 1),)))
             for c, x in solver.upper[j]:
-                sheet.define(x, Symbol("E", (f"{j + 1}{c + 1}",)))
+                sheet.define_symbol(x, Symbol("E", (f"{j + 1}{c + 1}",)))
         udot = solver.solve(list(forces))
         for j in reversed(range(k)):
-            sheet.define(udot[j], rates[subject.independent[j]], SPEED, least=2)
-        sheet.matrix(r"\dot{u}", [udot], [[rates[i] for i in subject.independent]])
+            sheet.define_symbol(udot[j], rates[subject.independent[j]], SPEED, min_factors=2)
+        sheet.add_matrix(r"\dot{u}", [udot], [[rates[i] for i in subject.independent]])
         sheet.transpose_last()
         vdot = subject.H @ udot + vdot
     if len(subject.C):
         for x, symbol in zip(vdot, rates, strict=True):
-            sheet.define(x, symbol, SPEED, least=2)
-        sheet.matrix(r"\dot{v}", [vdot], [rates])
+            sheet.define_symbol(x, symbol, SPEED, min_factors=2)
+        sheet.add_matrix(r"\dot{v}", [vdot], [rates])
         sheet.transpose_last()
         constraint_forces = subject.M @ vdot + subject.F - subject.Q
-        for x, (node, symbol) in zip(constraint_forces, _force_symbols(subject), strict=True):
-            sheet.cut.define_polynomial(sheet.polynomial(x), symbol, SPEED, node)
+        for x, (node, symbol) in zip(
+            constraint_forces, _constraint_force_symbols(subject), strict=True
+        ):
+            sheet.cut.define_polynomial(sheet.as_polynomial(x), symbol, SPEED, node)
 
 
-def _force_symbols(subject: Subject) -> list[tuple[Expr, Symbol]]:
+def _constraint_force_symbols(subject: Subject) -> list[tuple[Expr, Symbol]]:
     """Return the symbols of the generalised constraint forces rho, in the graph and on the page."""
     count = range(len(subject.columns))
     return [(subject.graph.symbol(f"rho[{k}]"), Symbol("rho", (str(k + 1),))) for k in count]
@@ -165,48 +169,51 @@ def write_multipliers(sheet: Sheet, subject: Subject) -> None:
     m = len(subject.C)
     if not m:
         return
-    sheet.heading("Multipliers")
-    sheet.relate(r"C' \lambda", r"\rho")
-    sheet.relate(r"\rho", r"M \dot{v} + F - Q")
-    forces = _force_symbols(subject)
+    sheet.begin_section("Multipliers")
+    sheet.add_equation(r"C' \lambda", r"\rho")
+    sheet.add_equation(r"\rho", r"M \dot{v} + F - Q")
+    forces = _constraint_force_symbols(subject)
     for x, symbol in forces:
         if x.index not in sheet.cut.known:
-            sheet.cut.name(x, symbol, SPEED)
+            sheet.cut.name_symbol(x, symbol, SPEED)
     solver = subject.solver
     multipliers = solver.solve_transposed([x for x, _ in forces])
-    if not sheet.expand:
+    if not sheet.is_expanded:
         for (i, _), below in zip(solver.order, solver.lower, strict=True):
             intermediate = multipliers[i]
             for k, factor in below:
                 intermediate = intermediate + factor * multipliers[k]
-            if below and len(sheet.polynomial(intermediate)) > MAX_UNNAMED_PIVOT_TERMS:
-                sheet.cut.define(intermediate, Symbol("w", (str(i + 1),)), SPEED)
+            if below and len(sheet.as_polynomial(intermediate)) > MAX_UNNAMED_PIVOT_TERMS:
+                sheet.cut.define_value(intermediate, Symbol("w", (str(i + 1),)), SPEED)
         for i, _ in reversed(solver.order):
             if i < m:
-                sheet.define(multipliers[i], Symbol("lambda", (str(i + 1),)), SPEED, least=9)
-    sheet.column(r"\lambda", multipliers[:m], "lambda")
+                sheet.define_symbol(
+                    multipliers[i], Symbol("lambda", (str(i + 1),)), SPEED, min_factors=9
+                )
+    sheet.add_column(r"\lambda", multipliers[:m], "lambda")
 
 
 def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
     """Store the rates of the base's position and angles, expressed in the given symbols, for
     `write_reconstruction`.
     """
-    # Do this before names are defined: names would hide the identity cos^2 + sin^2 = 1.
-    given = dict(sheet.cut.given_symbols)
+    # Trace these rates before names are defined: named values would hide the identity cos^2 + sin^2
+    # = 1.
+    symbols = dict(sheet.cut.given_symbols)
     for name, x in {**base_angle_rates(subject), **place_rates(subject)}.items():
-        sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
+        sheet.rates[symbols[name].with_dots()] = sheet.as_polynomial(x)
 
 
 def write_reconstruction(sheet: Sheet, subject: Subject) -> None:
     """Write the rates of the base's position and angles as functions of its twist."""
     if not sheet.rates:
         return
-    sheet.heading("Reconstruction")
+    sheet.begin_section("Reconstruction")
     for symbol, value in sheet.rates.items():
         if symbol not in sheet.names.symbols:
             sheet.cut.define_polynomial(value, symbol, SPEED)
-            sheet.keep([symbol])
-    sheet.flush()
+            sheet.keep_symbols([symbol])
+    sheet.flush_definitions()
 
 
 def place_rates(subject: Subject) -> dict[str, Any]:
@@ -228,5 +235,5 @@ def base_angle_rates(subject: Subject) -> dict[str, Any]:
         return {}
     A = np.column_stack(columns)
     angular_velocity = list(subject.speeds[3:6][turning])
-    rates = eliminate(A, choose_pivots(A, subject.evaluate)).solve(angular_velocity)
+    rates = eliminate(A, choose_pivots(A, subject.evaluate_nominal)).solve(angular_velocity)
     return dict(zip(names, rates, strict=True))

@@ -20,14 +20,14 @@ from draisine.mechanics.applied import (
     ElementForces,
     element_forces,
     generalised_input_force,
-    limit_inputs,
+    limit_motor_torques,
 )
 from draisine.mechanics.base import base_angles, expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis
 from draisine.mechanics.kinematics import Geometry, Velocities, velocities
-from draisine.mechanics.newton_euler import Wrenches, mass_matrix, sum_wrenches, wrenches
+from draisine.mechanics.newton_euler import Wrenches, link_wrenches, mass_matrix, sum_wrenches
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
@@ -61,7 +61,7 @@ class Subject:
     on_kernel: bool = False
     """Whether the speeds v are expressed by the independent speeds, `v = H u`."""
 
-    def _symbols(self, name: str, count: int) -> Array:
+    def _make_symbols(self, name: str, count: int) -> Array:
         """Return `count` new symbols of the graph, name[0], name[1], ..."""
         return array([self.graph.symbol(f"{name}[{k}]") for k in range(count)])
 
@@ -73,17 +73,17 @@ class Subject:
     @cached_property
     def p(self) -> Array:
         """Symbols of the position of the base's frame, world axes, (3,)."""
-        return self._symbols("p", 3)
+        return self._make_symbols("p", 3)
 
     @cached_property
     def r(self) -> Array:
         """Symbols of the joint coordinates, (n,)."""
-        return self._symbols("r", len(self.model.joints))
+        return self._make_symbols("r", len(self.model.joints))
 
     @cached_property
     def w(self) -> Array:
         """Symbols of the inputs: joint torques, then components of external forces."""
-        return self._symbols("w", len(self.model.inputs))
+        return self._make_symbols("w", len(self.model.inputs))
 
     @cached_property
     def columns(self) -> list[int]:
@@ -93,7 +93,7 @@ class Subject:
     @cached_property
     def free_speeds(self) -> Array:
         """Symbols of the free components of (V, W, rdot), before constraints are applied."""
-        return self._symbols("v", len(self.columns))
+        return self._make_symbols("v", len(self.columns))
 
     @cached_property
     def v(self) -> Array:
@@ -119,7 +119,7 @@ class Subject:
         return Pose(np.eye(3), FRAME_ORIGIN if wheel is None else wheel.centre)
 
     @property
-    def place(self) -> str:
+    def origin_description(self) -> str:
         """Description of the location of the frame's origin."""
         wheel = first_wheel(self.model)
         return "the drawing's origin" if wheel is None else f"the hub of wheel {wheel.name}"
@@ -148,7 +148,7 @@ class Subject:
         return R @ self.frame.R
 
     @cached_property
-    def point(self) -> dict[str, float]:
+    def nominal_point(self) -> dict[str, float]:
         """Nominal value of every symbol: the zero configuration at rest."""
         values = dict(self.nominal) | {"t[0]": 0.0}
         values |= {f"turn {name}": x for name, x in self.angles.items()}
@@ -162,9 +162,9 @@ class Subject:
             values |= {f"{name}[{k}]": 0.0 for k in range(len(xs))}
         return values | {f"r[{k}]": x for k, x in enumerate(self.shape)}
 
-    def evaluate(self, xs: Sequence[Scalar]) -> Any:
+    def evaluate_nominal(self, expressions: Sequence[Scalar]) -> Any:
         """Return traced values as floats at the nominal point."""
-        return evaluate(xs, self.point)
+        return evaluate(expressions, self.nominal_point)
 
     @cached_property
     def tree(self) -> Tree:
@@ -218,7 +218,7 @@ class Subject:
         return [targets[k] for k in self.kept]
 
     @cached_property
-    def moved(self) -> bool:
+    def has_prescribed_motion(self) -> bool:
         """Whether the motion of a joint or of the ground is prescribed as a function of time."""
         return not all(is_zero(x) for x in self.b)
 
@@ -259,29 +259,29 @@ class Subject:
         return mass_matrix(self.tree, self.geo, FRAME_ORIGIN)[np.ix_(self.columns, self.columns)]
 
     @cached_property
-    def needed(self) -> Wrenches:
+    def steady_wrenches(self) -> Wrenches:
         """Required force (N) and moment (N m) of each link at constant speeds v."""
         no_rates = np.zeros(len(self.speeds))
         gravity = self.world.R.T @ self.model.gravity
-        return wrenches(
+        return link_wrenches(
             self.tree, self.geo, self.vel, no_rates, FRAME_ORIGIN, FRAME_ORIGIN, gravity
         )
 
     @cached_property
     def F(self) -> Array:
         """Forces F of free motion: gyroscopic forces, gravity, springs, dampers and fluid."""
-        return sum_wrenches(self.tree, self.geo, self.needed, FRAME_ORIGIN)[self.columns]
+        return sum_wrenches(self.tree, self.geo, self.steady_wrenches, FRAME_ORIGIN)[self.columns]
 
     @cached_property
     def z(self) -> Array:
         """Symbols of the states of force elements."""
-        return self._symbols("z", self.model.memory)
+        return self._make_symbols("z", self.model.memory)
 
     @cached_property
     def loads(self) -> dict[str, Expr]:
         """Symbols of the normal forces (loads) that force elements read, by contact."""
         names = [a.contact.name for a in self.active if "normal" in a.names]
-        return dict(zip(names, self._symbols("load", len(names)), strict=True))
+        return dict(zip(names, self._make_symbols("load", len(names)), strict=True))
 
     @cached_property
     def acting(self) -> ElementForces:
@@ -302,7 +302,7 @@ class Subject:
     @cached_property
     def Q(self) -> Array:
         """Generalised forces Q of the inputs and of force elements."""
-        inputs = limit_inputs(self.model, self.w, self.vel.rdot)
+        inputs = limit_motor_torques(self.model, self.w, self.vel.rdot)
         input_forces = generalised_input_force(
             self.tree, self.geo, self.world, inputs, FRAME_ORIGIN
         )
@@ -317,7 +317,7 @@ class Subject:
             self.tree, self.geo, self.world, self.active, named=True
         )
         C = rows[np.ix_(self.kept, self.columns)]
-        values = self.evaluate(list(C.ravel())).reshape(C.shape)
+        values = self.evaluate_nominal(list(C.ravel())).reshape(C.shape)
         labels = [self.labels[k] for k in self.kept]
         preferred = [self.model.speeds.index(name) for name in self.form.independent]
         default = projected.speed_order(self.model, self.columns)
@@ -327,7 +327,7 @@ class Subject:
     @cached_property
     def solver(self) -> Elimination:
         """Elimination of the rows [C; S] along pivots that are nonzero in the zero configuration."""
-        pivots = projected.plan_pivots(self.rows, self.independent, self.evaluate)
+        pivots = projected.plan_pivots(self.rows, self.independent, self.evaluate_nominal)
         return eliminate(projected.system_matrix(self.rows, self.independent), pivots)
 
     @cached_property

@@ -24,17 +24,23 @@ if TYPE_CHECKING:
 
 def read_table_attribute(data: "Dataset", name: str) -> dict[str, Any]:
     """Return a dataset attribute that contains a JSON object; an empty dict if it is missing."""
-    value = _parse(data, name, "{}")
+    value = _parse_attribute(data, name, "{}")
     if not isinstance(value, dict):
-        raise DataError(f"The dataset's attribute {name!r} is damaged: it is not a table.")
+        raise DataError(
+            f"The dataset's attribute {name!r} is damaged: it is not a table. Store the result "
+            "again."
+        )
     return value
 
 
 def read_list_attribute(data: "Dataset", name: str) -> list[Any]:
     """Return a dataset attribute that contains a JSON array; an empty list if it is missing."""
-    value = _parse(data, name, "[]")
+    value = _parse_attribute(data, name, "[]")
     if not isinstance(value, list):
-        raise DataError(f"The dataset's attribute {name!r} is damaged: it is not a list.")
+        raise DataError(
+            f"The dataset's attribute {name!r} is damaged: it is not a list. Store the result "
+            "again."
+        )
     return value
 
 
@@ -66,7 +72,7 @@ def read_validity(data: "Dataset") -> Validity | None:
         raise DataError(f"The dataset's attribute 'validity' is damaged: {error}.") from error
 
 
-def _parse(data: "Dataset", name: str, default: str) -> Any:
+def _parse_attribute(data: "Dataset", name: str, default: str) -> Any:
     """Return the JSON value of a dataset attribute, or the parsed default if it is missing."""
     try:
         return json.loads(str(data.attrs.get(name, default)))
@@ -103,7 +109,7 @@ def add_stamp(data: "Dataset") -> "Dataset":
 def collect_origin() -> dict[str, str]:
     """Return the current date and time (UTC) and the git commit of draisine, if known, as attributes."""
     stamp = {CREATED_ATTRIBUTE: datetime.now(UTC).isoformat(timespec="seconds")}
-    commit = code_commit()
+    commit = find_code_commit()
     return stamp | {COMMIT_ATTRIBUTE: commit} if commit else stamp
 
 
@@ -141,7 +147,8 @@ def content_hash(data: "Dataset") -> str:
         if values.dtype.kind in "UOS":
             _update_hash(digest, [str(x) for x in values.ravel().tolist()])
         else:
-            # File formats may change the byte order and the width of integers.
+            # File formats may change the byte order and the width of integers. Hash the values in
+            # one format.
             wide = values.astype("<f8" if values.dtype.kind == "f" else "<i8")
             digest.update(np.ascontiguousarray(wide).tobytes())
     return digest.hexdigest()
@@ -150,16 +157,16 @@ def content_hash(data: "Dataset") -> str:
 def _update_hash(digest: Any, content: Any) -> None:
     """Update a hash with plain data, serialised as JSON with sorted keys."""
 
-    # netCDF does not keep the NumPy type of scalar attributes, so the hash ignores it.
-    def plain(value: Any) -> Any:
+    # The hash ignores the NumPy type of scalar attributes, because netCDF does not keep it.
+    def as_plain(value: Any) -> Any:
         """Return a value with NumPy scalars and arrays converted to Python numbers and lists."""
         return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
-    digest.update(json.dumps(content, sort_keys=True, default=plain).encode())
+    digest.update(json.dumps(content, sort_keys=True, default=as_plain).encode())
 
 
 @cache
-def code_commit() -> str:
+def find_code_commit() -> str:
     """Return the git commit of the draisine source code, with `-dirty` after local changes; "" if unknown.
 
     A source tree is queried with git; an installed package records its commit in metadata (PEP 610).
@@ -168,8 +175,8 @@ def code_commit() -> str:
 
     root = Path(draisine.__file__).resolve().parents[2]
     if (root / ".git").exists() and (root / "src" / "draisine").is_dir():
-        # `--exclude=*` ignores tags, so that git describes the bare commit.
-        # No optional locks: a call that times out must not leave a lock file in the repository.
+        # `--exclude=*` ignores tags, so that git describes the bare commit. Without optional locks,
+        # a call that times out leaves no lock file in the repository.
         command = [
             "git",
             "--no-optional-locks",

@@ -20,7 +20,7 @@ from draisine.codegen.program import Program, run_program
 from draisine.errors import DataError, DraisineError, UnknownNameError
 from draisine.mechanics.readings import body_kinematics
 from draisine.model import Model, Wheel
-from draisine.model.motion import motion_of
+from draisine.model.motion import motion_from_table
 from draisine.model.sensor import build_sensor
 from draisine.registry import check_trust
 from draisine.results.attributes import read_table_attribute
@@ -54,9 +54,16 @@ class BodyMotion:
     dw: Floats
     """Angular acceleration in world axes, rad/s2, (times, 3)."""
 
-    def at(self, k: int) -> "BodyMotion":
-        """Return the motion at the time with index k; its arrays have no time axis."""
-        return BodyMotion(self.R[k], self.p[k], self.v[k], self.w[k], self.a[k], self.dw[k])
+    def at(self, time_index: int) -> "BodyMotion":
+        """Return the motion at the time with index; its arrays have no time axis."""
+        return BodyMotion(
+            self.R[time_index],
+            self.p[time_index],
+            self.v[time_index],
+            self.w[time_index],
+            self.a[time_index],
+            self.dw[time_index],
+        )
 
     def position(self, point: Floats) -> Floats:
         """Return the world position, m, (times, 3), of a body point.
@@ -106,10 +113,10 @@ def restore_system(data: "Dataset") -> System:
     motions = read_table_attribute(data, "motions")
     process_key = data.attrs.get("vehicle_here")
 
-    def make() -> System:
+    def compile_stored() -> System:
         """Compile the vehicle with the stored arguments and parameter values."""
         # A vehicle that another process defined cannot be rebuilt: a vehicle of the same name in
-        # this process may be a different one.
+        # this process may differ.
         if process_key is not None:
             raise UnknownNameError(
                 f"Vehicle {vehicle!r} was defined in another process and is not stored. (Only arguments "
@@ -119,8 +126,8 @@ def restore_system(data: "Dataset") -> System:
         return compile(vehicle, **arguments).with_sensors(*map(build_sensor, sensors))
 
     try:
-        arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return UNNAMED_SYSTEMS.get(process_key, make)
+        arguments |= {key: motion_from_table(entry) for key, entry in motions.items()}
+        return UNNAMED_SYSTEMS.get(process_key, compile_stored)
     except (DraisineError, TypeError) as error:
         raise DataError(
             f"The dataset's vehicle cannot be compiled again: {error} Define your own vehicles in a file "
@@ -167,7 +174,7 @@ class Bodies:
         names = {"q": "orientation", "p": "position", "r": "shape", "v": "speeds"}
         names |= {"vdot": "accelerations"}
         if missing := [name for name in names.values() if name not in self.data]:
-            raise DataError(f"The result is incomplete: No variable named {missing[0]!r}.")
+            raise DataError(f"The result is incomplete: it has no variable named {missing[0]!r}.")
         arrays = {key: self.data[name].values.T for key, name in names.items()}
         return body_motions(self.model, run_program(trace_bodies(self.model), **arrays))
 
@@ -176,11 +183,12 @@ class Bodies:
         """Contacts of the vehicle that are wheels, by name."""
         return {c.name: c for c in self.model.wheels}
 
-    def carrier(self, wheel: Wheel) -> BodyMotion:
+    def find_carrier(self, wheel: Wheel) -> BodyMotion:
         """Return the motion of the body to which a wheel's axle is attached (fork, frame)."""
         for joint in self.model.joints:
             misalignment = np.cross(np.asarray(joint.axis, float), np.asarray(wheel.axle, float))
-            # The wheel's bearing is a joint about the axle; 1e-12 allows for round-off of unit vectors.
+            # The bearing of a wheel is a joint about its axle. The tolerance 1e-12 allows for
+            # round-off of unit vectors.
             if joint.child == wheel.body and not np.any(np.abs(misalignment) > 1e-12):
                 return self.motions[joint.parent]
         return self.motions[wheel.body]
@@ -209,4 +217,4 @@ def trace_bodies(model: Model) -> Program:
     for name, motion in motions.items():
         for field in ("R", "p", "v", "w", "a", "dw"):
             outputs[f"{name}.{field}"] = getattr(motion, field).ravel()
-    return tracing.program("bodies", inputs, outputs)
+    return tracing.make_program("bodies", inputs, outputs)

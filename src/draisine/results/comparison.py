@@ -78,13 +78,13 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
                 "Only results over time can be compared, and this result has no time. The index of a pandas "
                 "table must be the time."
             )
-    columns = [_columns(data) for data in (first, second)]
-    common = _common_units(*columns)
-    t, indices, interpolated = _common_times(first["time"].values, second["time"].values)
+    columns = [_collect_series(data) for data in (first, second)]
+    common = _match_units(*columns)
+    t, indices, interpolated = _match_times(first["time"].values, second["time"].values)
     series = {}
     for name, unit in common.items():
         ours = columns[0][name].values[indices[0]]
-        theirs = _sample(columns[1][name].values, second, t, indices[1])
+        theirs = _sample_series(columns[1][name].values, second, t, indices[1])
         series[name] = (("run", "time"), np.array([ours, theirs]), {"units": unit})
     labels = [
         str(data.attrs.get("title") or data.attrs.get("vehicle", "")) for data in (first, second)
@@ -104,12 +104,12 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
     )
 
 
-def differences(both: "Dataset") -> list[Difference]:
+def differences(compared: "Dataset") -> list[Difference]:
     """Return the difference between two runs in each common time series.
 
     Parameters
     ----------
-    both
+    compared
         Dataset of `compare`, with a dimension `run` of length two.
 
     Returns
@@ -118,22 +118,22 @@ def differences(both: "Dataset") -> list[Difference]:
         One entry per series that has a finite value in at least one run, in SI units.
     """
     entries = []
-    for name in both.data_vars:
-        first, second = both[name].values
+    for name in compared.data_vars:
+        first, second = compared[name].values
         finite_first = np.isfinite(first)
         finite_second = np.isfinite(second)
         if not (finite_first | finite_second).any():
             continue
-        # Samples that only one run has are counted separately instead of being an infinite difference.
+        # Count samples that only one run has separately, instead of as an infinite difference.
         shared = finite_first & finite_second
         error = np.abs(np.where(shared, second, 0.0) - np.where(shared, first, 0.0))
         k = int(np.argmax(error))
         entries.append(
             Difference(
                 str(name),
-                str(both[name].attrs["units"]),
+                str(compared[name].attrs["units"]),
                 float(error[k]),
-                float(both["time"].values[k]),
+                float(compared["time"].values[k]),
                 float(np.sqrt(np.sum(error**2) / max(1, np.sum(shared)))),
                 float(np.ptp(first[finite_first])) if finite_first.any() else 0.0,
                 int(np.sum(finite_first != finite_second)),
@@ -142,7 +142,7 @@ def differences(both: "Dataset") -> list[Difference]:
     return entries
 
 
-def _columns(data: "Dataset") -> "dict[str, DataArray]":
+def _collect_series(data: "Dataset") -> "dict[str, DataArray]":
     """Return the scalar time series of a run by name: outputs and components of contact forces."""
     columns = {
         str(name): values
@@ -157,21 +157,25 @@ def _columns(data: "Dataset") -> "dict[str, DataArray]":
     return columns
 
 
-def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") -> dict[str, str]:
+def _match_units(
+    first_series: "dict[str, DataArray]", second_series: "dict[str, DataArray]"
+) -> dict[str, str]:
     """Return the units of the time series that two runs share, by name; warn if units differ."""
     units = {}
     conflicts = []
-    for name in ours:
-        if name not in theirs:
+    for name in first_series:
+        if name not in second_series:
             continue
-        first, second = (str(columns[name].attrs.get("units", "")) for columns in (ours, theirs))
+        first, second = (
+            str(columns[name].attrs.get("units", "")) for columns in (first_series, second_series)
+        )
         if first and second and first != second:
             conflicts.append(f"{name} has unit {first} in the first run and {second} in the second")
         else:
             units[name] = first or second
     if not units:
         available = ", the other ".join(
-            f"{', '.join(columns) or 'nothing':.120}" for columns in (ours, theirs)
+            f"{', '.join(columns) or 'nothing':.120}" for columns in (first_series, second_series)
         )
         reason = "; ".join(conflicts) or f"one has {available}"
         raise ParameterError(f"The two runs have no quantity in common: {reason}.")
@@ -180,31 +184,41 @@ def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") 
     return units
 
 
-def _common_times(
-    ours: Floats, theirs: Floats
+def _match_times(
+    first_times: Floats, second_times: Floats
 ) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
     """Return common sample times (s), their indices in both runs, and whether to interpolate the second run.
 
     If the second run must be interpolated, its indices are None.
     """
-    if len(ours) == len(theirs) and np.abs(ours - theirs).max() < EQUAL_TIME_TOLERANCE:
-        every = np.arange(len(ours))
-        return ours, (every, every), False
-    # A run stores two samples at the time of an event, before and after it. `repeats` numbers samples
-    # of equal time, so that samples before the event are compared with each other.
-    repeats = np.arange(len(ours)) - np.searchsorted(ours, ours - EQUAL_TIME_TOLERANCE)
-    right = np.searchsorted(theirs, ours - EQUAL_TIME_TOLERANCE) + repeats
-    right = np.clip(right, 0, len(theirs) - 1)
-    shared = np.flatnonzero(np.abs(theirs[right] - ours) < EQUAL_TIME_TOLERANCE)
-    inside = np.flatnonzero((ours >= theirs[0]) & (ours <= theirs[-1]))
-    sparser = min(len(inside), int(np.sum((theirs >= ours[0]) & (theirs <= ours[-1]))))
+    if (
+        len(first_times) == len(second_times)
+        and np.abs(first_times - second_times).max() < EQUAL_TIME_TOLERANCE
+    ):
+        every = np.arange(len(first_times))
+        return first_times, (every, every), False
+    # A run stores two samples at the time of an event, before and after it. `repeats` numbers
+    # samples of equal time, so that samples before the event are compared with each other.
+    repeats = np.arange(len(first_times)) - np.searchsorted(
+        first_times, first_times - EQUAL_TIME_TOLERANCE
+    )
+    right = np.searchsorted(second_times, first_times - EQUAL_TIME_TOLERANCE) + repeats
+    right = np.clip(right, 0, len(second_times) - 1)
+    shared = np.flatnonzero(np.abs(second_times[right] - first_times) < EQUAL_TIME_TOLERANCE)
+    inside = np.flatnonzero((first_times >= second_times[0]) & (first_times <= second_times[-1]))
+    sparser = min(
+        len(inside),
+        int(np.sum((second_times >= first_times[0]) & (second_times <= first_times[-1]))),
+    )
     if len(shared) > 1 and 2 * len(shared) >= sparser:
-        return ours[shared], (shared, right[shared]), False
+        return first_times[shared], (shared, right[shared]), False
     if len(inside) < 2:
         raise ParameterError("The two runs have no times in common.")
-    return ours[inside], (inside, None), True
+    return first_times[inside], (inside, None), True
 
 
-def _sample(values: Floats, data: "Dataset", t: Floats, indices: Floats | None) -> Floats:
-    """Return samples of a time series at the indices, or interpolated at times t (s) if they are None."""
-    return np.interp(t, data["time"].values, values) if indices is None else values[indices]
+def _sample_series(
+    values: Floats, data: "Dataset", times: Floats, indices: Floats | None
+) -> Floats:
+    """Return samples of a time series at the indices, or interpolated at times (s) if they are None."""
+    return np.interp(times, data["time"].values, values) if indices is None else values[indices]

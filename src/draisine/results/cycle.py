@@ -50,14 +50,14 @@ FIXED_POINT_QUANTITIES: dict[str, CycleQuantity] = {
 """Scalar results of every limit cycle that follow from its return map."""
 
 
-def _force_bound(side: int) -> Callable[[Stride], Floats]:
+def _make_force_bound(extreme: int) -> Callable[[Stride], Floats]:
     """Return a function from a stride to the minimum (0) or maximum (1) wall force along x and y, N, (2,)."""
-    return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
+    return lambda stride: np.array([stride.force_range(axis)[extreme] for axis in (0, 1)])
 
 
-def _impact(name: str) -> Callable[[Stride], Floats]:
+def _make_impact_quantity(quantity: str) -> Callable[[Stride], Floats]:
     """Return a function from a stride to a named quantity at each of its impacts, (impacts, ...)."""
-    return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
+    return lambda stride: np.array([getattr(impact, quantity) for impact in stride.impacts])
 
 
 GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
@@ -74,8 +74,18 @@ GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "swing": ((), lambda s: s.swing, "rad", "angle range of the body"),
     "fastest": ((), lambda s: s.fastest, "rad/s", "maximum angular rate of the body"),
     "peak_torque": (("joint",), lambda s: s.torques, "N m", "maximum torque between impacts"),
-    "minimum_force": (("way",), _force_bound(0), "N", "minimum force of the wall between impacts"),
-    "maximum_force": (("way",), _force_bound(1), "N", "maximum force of the wall between impacts"),
+    "minimum_force": (
+        ("way",),
+        _make_force_bound(0),
+        "N",
+        "minimum force of the wall between impacts",
+    ),
+    "maximum_force": (
+        ("way",),
+        _make_force_bound(1),
+        "N",
+        "maximum force of the wall between impacts",
+    ),
     "grip_force": ((), lambda s: s.force, "N", "largest magnitude of the wall force"),
     "force_over_weight": (
         (),
@@ -83,38 +93,43 @@ GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
         "",
         "largest magnitude of the wall force over the weight",
     ),
-    "impact_time": (("impact",), _impact("time"), "s", "time of the impact"),
+    "impact_time": (("impact",), _make_impact_quantity("time"), "s", "time of the impact"),
     "impact_Omega_before": (
         ("impact",),
-        _impact("Omega_before"),
+        _make_impact_quantity("Omega_before"),
         "rad/s",
         "angular rate before the impact",
     ),
     "impact_Omega_after": (
         ("impact",),
-        _impact("Omega_after"),
+        _make_impact_quantity("Omega_after"),
         "rad/s",
         "angular rate after the impact",
     ),
     "impact_rates_before": (
         ("impact", "joint"),
-        _impact("rates_before"),
+        _make_impact_quantity("rates_before"),
         "rad/s",
         "rates of the joints before the impact",
     ),
     "impact_rates_struck": (
         ("impact", "joint"),
-        _impact("rates_struck"),
+        _make_impact_quantity("rates_struck"),
         "rad/s",
         "rates of the joints just after the impact",
     ),
     "impact_rates_prescribed": (
         ("impact", "joint"),
-        _impact("rates_prescribed"),
+        _make_impact_quantity("rates_prescribed"),
         "rad/s",
         "rates of the joints by their prescribed motions",
     ),
-    "impact_gain": (("impact",), _impact("gain"), "J", "energy gain of the change of grips"),
+    "impact_gain": (
+        ("impact",),
+        _make_impact_quantity("gain"),
+        "J",
+        "energy gain of the change of grips",
+    ),
 }
 """Scalar results of a limit cycle with alternating grips (climbing robot)."""
 
@@ -156,7 +171,7 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Se
     labels["multiplier"] = MULTIPLIER_LABELS[: len(labels["component"]) or 2]
     table = GRIP_CYCLE_QUANTITIES if model.steps is None else WALKING_CYCLE_QUANTITIES
     quantities = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
-    # The search for limit cycles with alternating grips is global, so that it may find several cycles.
+    # The search for limit cycles with alternating grips is global. It may find several cycles.
     return quantities | ({"number_of_cycles": ()} if model.steps is None else {})
 
 
@@ -171,16 +186,16 @@ def cycle_quantity(text: str, known: Mapping[str, SeriesLabels], data: "Dataset"
 def summarise_cycle(data: "Dataset") -> dict[str, Any]:
     """Return all scalar results of a limit cycle as plain data; labelled results become dictionaries."""
     scalars = [n for n, v in data.data_vars.items() if "time" not in v.dims]
-    return {str(name): _plain(data[name]) for name in scalars}
+    return {str(name): _as_plain(data[name]) for name in scalars}
 
 
-def _plain(values: Any) -> Any:
+def _as_plain(values: Any) -> Any:
     """Return an array as a Python number or nested list; NaN becomes None."""
     if not values.dims:
         return values.item()
     first = values.dims[0]
     labels = (str(x) for x in values[first].values)
-    return {label: _plain(values.isel({first: k})) for k, label in enumerate(labels)}
+    return {label: _as_plain(values.isel({first: k})) for k, label in enumerate(labels)}
 
 
 def format_multipliers(summary: Mapping[str, Any]) -> str:

@@ -46,21 +46,21 @@ def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
         {
             "time": float(event.t),
             "kind": event.kind,
-            "contact": [_label(key) for key in event.contacts],
-            "impulse": _impulses(event.impulses),
+            "contact": [_label_contact(key) for key in event.contacts],
+            "impulse": _label_impulses(event.impulses),
             "soft": bool(event.soft),
             "energy": float(event.energy_after),
             "gain": float(event.gain),
-            "before": _mode(event.mode_before),
-            "after": _mode(event.mode_after),
-            "predicted": _impulses(event.trials[0].pushes) if event.trials else {},
-            "guard": _guard_record(event.guard),
+            "before": _label_statuses(event.mode_before),
+            "after": _label_statuses(event.mode_after),
+            "predicted": _label_impulses(event.trials[0].pushes) if event.trials else {},
+            "guard": _make_guard_record(event.guard),
         }
         for event in events
     ]
 
 
-def _guard_record(guard: Guard | None) -> dict[str, Any] | None:
+def _make_guard_record(guard: Guard | None) -> dict[str, Any] | None:
     """Return the guard function that triggered an event as plain data; None if there is none.
 
     The record has the kind of guard, the contact, and the index of the ground feature's border (-1: none).
@@ -69,7 +69,7 @@ def _guard_record(guard: Guard | None) -> dict[str, Any] | None:
         return None
     return {
         "kind": guard.kind.name.lower(),
-        "contact": _label(guard.contact),
+        "contact": _label_contact(guard.contact),
         "border": guard.border,
     }
 
@@ -83,19 +83,19 @@ def read_guard(event: Mapping[str, Any]) -> Guard | None:
     return Guard(GuardKind[guard["kind"].upper()], (wheel, feature), guard["border"])
 
 
-def _label(key: Key) -> str:
+def _label_contact(key: Key) -> str:
     """Return the label of a contact key: name of the wheel, colon, name of the ground feature."""
     return ":".join(key)
 
 
-def _impulses(impulses: Mapping[Key, Any]) -> dict[str, list[float]]:
+def _label_impulses(impulses: Mapping[Key, Any]) -> dict[str, list[float]]:
     """Return contact impulses (normal, along, across) in N s by contact label."""
-    return {_label(key): [float(x) for x in impulse] for key, impulse in impulses.items()}
+    return {_label_contact(key): [float(x) for x in impulse] for key, impulse in impulses.items()}
 
 
-def _mode(mode: TerrainMode) -> dict[str, str]:
+def _label_statuses(mode: TerrainMode) -> dict[str, str]:
     """Return the status (open, rolling, sliding) of every contact by contact label."""
-    return {_label(key): status for key, status in mode}
+    return {_label_contact(key): status for key, status in mode}
 
 
 def read_events(data: "Dataset") -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def format_wheels(event: Mapping[str, Any]) -> str:
     'front_left + front_right'
     """
     normal = {name: impulse[0] for name, impulse in event.get("impulse", {}).items()}
-    # Impulses below 1e-9 of the largest one are round-off at contacts without an impact.
+    # Impulses below 1e-9 of the largest one are round-off: their contacts have no impact.
     threshold = 1e-9 * max(normal.values(), default=0.0)
     landed = [name for name, impulse in normal.items() if impulse > threshold]
     contacts = [*event["contact"], *(c for c in landed if c not in event.get("before", {}))]
@@ -162,9 +162,9 @@ class EventQuery:
 
     def evaluate(self, bodies: Bodies) -> float:
         """Return the value of the query in a run; NaN if the event or contact does not exist."""
-        return self.of(read_events(bodies.data))
+        return self.evaluate_records(read_events(bodies.data))
 
-    def of(self, records: Iterable[Mapping[str, Any]]) -> float:
+    def evaluate_records(self, records: Iterable[Mapping[str, Any]]) -> float:
         """Return the value of the query for event records (see `event_records`); NaN if there is none."""
         events = [e for e in records if self.kind in ("", e["kind"])]
         if self.wheel:
@@ -195,14 +195,14 @@ def parse_event(text: str, model: Model) -> EventQuery | None:
     """
     counting = _COUNT_PATTERN.fullmatch(text)
     if counting:
-        return EventQuery("time", 0, _kind(counting.group(1), text))
+        return EventQuery("time", 0, _find_event_kind(counting.group(1), text))
     match = _EVENT_PATTERN.fullmatch(text)
     if match is None:
         return None
     word, count, wheel, number, inside = match.groups()
-    kind = _kind(word, text)
+    kind = _find_event_kind(word, text)
     if int(count) < 1:
-        raise ParameterError(f"{text!r}: events are counted from 1, not from 0.")
+        raise ParameterError(f"{text!r}: events are counted from 1. Use 1 for the first event.")
     contacts = [*(c.name for c in model.contacts), *(j.name for j in model.joints)]
     if wheel:
         expect_known(f"{text!r}: no contact", wheel, contacts)
@@ -221,7 +221,7 @@ def parse_event(text: str, model: Model) -> EventQuery | None:
     return EventQuery(number, int(count), kind, wheel or "")
 
 
-def _kind(word: str, text: str) -> str:
+def _find_event_kind(word: str, text: str) -> str:
     """Return the kind of event that a word of a query denotes; "" for "event", which matches any kind."""
     if word == "event":
         return ""

@@ -35,31 +35,32 @@ class DerivedQuantity:
     """Whether the series has components x, y, z."""
 
 
-def _at_centre(bodies: Bodies, name: str, quantity: str) -> Floats:
+def _wheel_centre_motion(bodies: Bodies, name: str, quantity: str) -> Floats:
     """Return world position, velocity or acceleration of a wheel centre over time, (times, 3)."""
     wheel = bodies.wheels[name]
-    values: Floats = getattr(bodies.carrier(wheel), quantity)(np.asarray(wheel.centre, float))
+    values: Floats = getattr(bodies.find_carrier(wheel), quantity)(np.asarray(wheel.centre, float))
     return values
 
 
-_centre = partial(_at_centre, quantity="position")
-_centre_velocity = partial(_at_centre, quantity="velocity")
-_centre_acceleration = partial(_at_centre, quantity="acceleration")
+_centre = partial(_wheel_centre_motion, quantity="position")
+_centre_velocity = partial(_wheel_centre_motion, quantity="velocity")
+_centre_acceleration = partial(_wheel_centre_motion, quantity="acceleration")
 
 
-def _to_base_axes(bodies: Bodies, x: Floats) -> Floats:
+def _rotate_to_base_axes(bodies: Bodies, vectors: Floats) -> Floats:
     """Rotate world vectors (times, 3) into the axes of the base body."""
     R = bodies.motions[bodies.model.bodies[0].name].R
-    return cast(Floats, np.einsum("tji,tj->ti", R, x))
+    return cast(Floats, np.einsum("tji,tj->ti", R, vectors))
 
 
-def _curvature(bodies: Bodies, name: str) -> Floats:
+def _path_curvature(bodies: Bodies, name: str) -> Floats:
     """Return the curvature of the wheel centre's path in the horizontal plane, 1/m, positive to the left."""
     v = _centre_velocity(bodies, name)
     a = _centre_acceleration(bodies, name)
     speed = np.hypot(v[:, 0], v[:, 1])
     turning = v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]
-    # The curvature of a wheel at rest is undefined: NaN instead of a division by zero.
+    # The curvature of the path of a wheel at rest is undefined: return NaN instead of dividing by
+    # zero.
     return cast(Floats, turning / np.where(speed > 0.0, speed, np.nan) ** 3)
 
 
@@ -69,12 +70,13 @@ def _track_curvature(bodies: Bodies, name: str) -> Floats:
     The curvature is the rate of the wheel's heading divided by the speed of its contact point.
     """
     wheel = bodies.wheels[name]
-    carrier = bodies.carrier(wheel)
+    carrier = bodies.find_carrier(wheel)
     a = carrier.R @ (np.asarray(wheel.axle, float) / np.linalg.norm(np.asarray(wheel.axle, float)))
     rate = np.cross(carrier.w, a)
     turning = (a[:, 0] * rate[:, 1] - a[:, 1] * rate[:, 0]) / (a[:, 0] ** 2 + a[:, 1] ** 2)
-    # The contact point is the lowest point of the wheel's circle: centre + radius * down / |down|, where
-    # `down` is the component of -z perpendicular to the axle. The product rule yields its velocity.
+    # The contact point is the lowest point of the wheel's circle, centre + radius * down / |down|.
+    # There `down` is the component of -z perpendicular to the axle. The product rule yields the
+    # velocity.
     flat = np.sqrt(1.0 - a[:, 2:] ** 2)
     down = a[:, 2:] * a - np.array([0.0, 0.0, 1.0])
     down_rate = rate[:, 2:] * a + a[:, 2:] * rate + down * a[:, 2:] * rate[:, 2:] / flat**2
@@ -84,14 +86,14 @@ def _track_curvature(bodies: Bodies, name: str) -> Floats:
     return cast(Floats, turning / np.where(speed != 0.0, speed, np.nan))
 
 
-def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
+def _angle_second_derivative(bodies: Bodies, _: str, index: int) -> Floats:
     """Return the second time derivative of yaw, lean or pitch, rad/s2, (times,).
 
     The rotation is R = Rz(yaw) Rx(lean) Ry(pitch).
 
     With angle rates w, the body's angular velocity is W = E w, so that E dw/dt = dW/dt - dE/dt w.
     """
-    dW = _to_base_axes(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
+    dW = _rotate_to_base_axes(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
     lean = bodies.data["lean"].values
     pitch = bodies.data["pitch"].values
     rates = np.stack([bodies.data[f"{n}_rate"].values for n in BASE_ANGLES], axis=1)
@@ -114,7 +116,7 @@ def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
     return cast(Floats, angle_accelerations[:, index, 0])
 
 
-def _of_mass_centre(bodies: Bodies, _: str, quantity: str) -> Floats:
+def _mass_centre_motion(bodies: Bodies, _: str, quantity: str) -> Floats:
     """Return world position, velocity or acceleration of the mass centre of all bodies, (times, 3)."""
     total = sum(float(body.mass) for body in bodies.model.bodies)
     if total == 0.0:
@@ -132,8 +134,8 @@ def _angular_momentum(bodies: Bodies, _: str) -> Floats:
 
     Spinning armatures of joints are not included.
     """
-    centre = _of_mass_centre(bodies, "", "position")
-    velocity = _of_mass_centre(bodies, "", "velocity")
+    centre = _mass_centre_motion(bodies, "", "position")
+    velocity = _mass_centre_motion(bodies, "", "velocity")
     total = np.zeros_like(centre)
     for body in bodies.model.bodies:
         motion = bodies.motions[body.name]
@@ -147,7 +149,7 @@ def _angular_momentum(bodies: Bodies, _: str) -> Floats:
 
 def _energy_drift(bodies: Bodies, _: str) -> Floats:
     """Return the energy change since the start, divided by the largest kinetic energy or |U - U(0)|."""
-    # The potential energy U itself cannot scale the drift, because its zero level is arbitrary.
+    # The zero of the potential energy U is arbitrary. Therefore U itself cannot scale the drift.
     E, T, U = (bodies.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = np.abs(T).max() + np.abs(U - U[0]).max()
     return cast(Floats, (E - E[0]) / (scale if scale > 0.0 else 1.0))
@@ -158,7 +160,8 @@ def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     data = bodies.data
     system = restore_system(data)
     mode = json.loads(data.attrs["mode"])
-    # On a terrain the contact mode changes at events, so that no single contact mode fits all samples.
+    # On a terrain the contact mode changes at events, so that no single contact mode applies to all
+    # samples.
     if not isinstance(mode, dict):
         raise ParameterError("formulation_difference is not available for runs on a terrain.")
     arrays = (data[n].values for n in ("orientation", "position", "shape", "speeds"))
@@ -185,33 +188,33 @@ DERIVED_QUANTITIES: dict[str, DerivedQuantity] = {
         _centre_acceleration, "m/s2", "acceleration of a wheel's centre, world axes", vector=True
     ),
     "wheel_centre_velocity_base": DerivedQuantity(
-        lambda bodies, name: _to_base_axes(bodies, _centre_velocity(bodies, name)),
+        lambda bodies, name: _rotate_to_base_axes(bodies, _centre_velocity(bodies, name)),
         "m/s",
         "velocity of a wheel's centre, the base body's axes",
         vector=True,
     ),
     "path_curvature": DerivedQuantity(
-        _curvature, "1/m", "curvature of a wheel centre's path seen from above, left positive"
+        _path_curvature, "1/m", "curvature of a wheel centre's path seen from above, left positive"
     ),
     "track_curvature": DerivedQuantity(
         _track_curvature, "1/m", "curvature of a wheel's track on the ground, left positive"
     ),
     "mass_centre": DerivedQuantity(
-        partial(_of_mass_centre, quantity="position"),
+        partial(_mass_centre_motion, quantity="position"),
         "m",
         "position of the mass centre of all bodies",
         per_wheel=False,
         vector=True,
     ),
     "mass_centre_velocity": DerivedQuantity(
-        partial(_of_mass_centre, quantity="velocity"),
+        partial(_mass_centre_motion, quantity="velocity"),
         "m/s",
         "velocity of the mass centre of all bodies, world axes",
         per_wheel=False,
         vector=True,
     ),
     "mass_centre_acceleration": DerivedQuantity(
-        partial(_of_mass_centre, quantity="acceleration"),
+        partial(_mass_centre_motion, quantity="acceleration"),
         "m/s2",
         "acceleration of the mass centre of all bodies, world axes",
         per_wheel=False,
@@ -235,7 +238,7 @@ DERIVED_QUANTITIES: dict[str, DerivedQuantity] = {
     ),
 } | {
     f"{angle}_acceleration": DerivedQuantity(
-        partial(_angle_acceleration, index=k), "rad/s2", f"second derivative of {angle}", False
+        partial(_angle_second_derivative, index=k), "rad/s2", f"second derivative of {angle}", False
     )
     for k, angle in enumerate(BASE_ANGLES)
 }

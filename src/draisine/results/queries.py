@@ -139,7 +139,8 @@ def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
     outputs = output_names(model)
     rate_of = name.removesuffix("_rate")
     acceleration_of = name.removesuffix("_acceleration")
-    # Joint coordinates take precedence: an output of the same name may differ from them by round-off.
+    # Prefer joint coordinates to an output of the same name, which may differ from them by
+    # round-off.
     if name in joints:
         return "r", joints.index(name)
     if name in outputs:
@@ -194,14 +195,14 @@ class SeriesQuery:
         """Return the value of the query in one run."""
         t = bodies.data["time"].values
         x = evaluate_series(self.series, bodies)
-        return float(self.reduce(t[None], x[None])[0])
+        return float(self.reduce_series(t[None], x[None])[0])
 
-    def reduce(self, t: Floats, x: Floats) -> Floats:
-        """Return the query's values (runs,) from times t (s) and series x of many runs, both (runs, time)."""
+    def reduce_series(self, times: Floats, series: Floats) -> Floats:
+        """Return the query's values (runs,) from times (s) and series of many runs, both (runs, time)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.reducer == "time when":
-                return first_crossings(t, x - self.level)
-            return REDUCERS[self.reducer](t, x)
+                return first_crossings(times, series - self.level)
+            return REDUCERS[self.reducer](times, series)
 
 
 _VALIDITY_QUANTITIES: dict[str, tuple[str, Callable[[Validity], float | None]]] = {
@@ -227,9 +228,9 @@ class ValidityQuery:
         """Return the value of the query in a run; NaN if the event never happens."""
         validity = read_validity(bodies.data)
         assert validity is not None
-        return self.of(validity)
+        return self.evaluate_validity(validity)
 
-    def of(self, validity: Validity) -> float:
+    def evaluate_validity(self, validity: Validity) -> float:
         """Return the value of the query for a validity record; NaN if the event never happens."""
         value = _VALIDITY_QUANTITIES[self.text][1](validity)
         return float("nan") if value is None else value

@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.model.names import BASE_POSITION, variables
-from draisine.model.quantity import in_si_units
+from draisine.model.quantity import si_factor
 from draisine.vehicles.bicycle.whipple import whipple
 
 if TYPE_CHECKING:
@@ -52,12 +52,14 @@ def read_recording(path: Path) -> "Dataset":
     """
     import xarray
 
-    names, rows = _read(path)
+    names, rows = _read_csv_cells(path)
     headings = [
         (match[1], match[2]) if (match := _HEADING_PATTERN.fullmatch(name)) else (name, None)
         for name in names
     ]
-    columns = dict(zip((name for name, _ in headings), _numbers(rows, len(names)), strict=True))
+    columns = dict(
+        zip((name for name, _ in headings), _parse_numbers(rows, len(names)), strict=True)
+    )
     if len(columns) < len(names):
         raise DataError(f"{path}: two columns have the same name.")
     times = columns.pop("time", None)
@@ -74,11 +76,11 @@ def read_recording(path: Path) -> "Dataset":
             warnings.warn(f"{path}: column {name!r} has no numbers and is ignored.", stacklevel=2)
             continue
         stated_unit = units[name]
-        factor, unit = in_si_units(default_unit(name) if stated_unit is None else stated_unit)
+        factor, unit = si_factor(default_unit(name) if stated_unit is None else stated_unit)
         series[name] = ("time", factor * values, {"units": unit})
     if not series:
         raise DataError(f"{path}: there is no column of numbers besides time.")
-    factor, _ = in_si_units(units["time"] or "s")
+    factor, _ = si_factor(units["time"] or "s")
     time = ("time", factor * times, {"units": "s"})
     return xarray.Dataset(series, coords={"time": time}, attrs={"title": path.stem})
 
@@ -89,20 +91,21 @@ def default_unit(name: str) -> str:
     >>> default_unit("steer_rate"), default_unit("contact_force[rear, normal]"), default_unit("brake")
     ('rad/s', 'N', '')
     """
-    unit = _default_units().get(name.partition("[")[0], "")
-    # Variables with mixed units (metres or radians, depending on the joint) have no common unit.
+    unit = _collect_default_units().get(name.partition("[")[0], "")
+    # Variables whose components have different units (metres or radians, depending on the joint)
+    # have no common unit.
     return "" if " or " in unit else unit
 
 
 @cache
-def _default_units() -> dict[str, str]:
+def _collect_default_units() -> dict[str, str]:
     """Return the SI units of all dataset variables of the bicycle by name."""
     return {
         name: variable.unit for name, variable in (variables(whipple()) | BASE_POSITION).items()
     }
 
 
-def _read(path: Path) -> tuple[list[str], list[list[str]]]:
+def _read_csv_cells(path: Path) -> tuple[list[str], list[list[str]]]:
     """Return the column headings (columns,) and the cells (rows, columns) of a CSV file."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -111,17 +114,18 @@ def _read(path: Path) -> tuple[list[str], list[list[str]]]:
         raise DataError(f"{path}: the file is not a text file in UTF-8.") from None
     if not lines:
         raise DataError(f"{path}: the file is empty.")
-    # Look for tabs and semicolons first: such files may contain commas in names like `force[rear, normal]`.
+    # Look for tabs and semicolons first. Such files may contain commas in names such as
+    # `force[rear, normal]`.
     separator = next((sign for sign in "\t;" if sign in lines[0]), ",")
     names, *rows = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     return [name.strip() for name in names], rows
 
 
-def _numbers(rows: list[list[str]], count: int) -> list[Floats]:
+def _parse_numbers(rows: list[list[str]], column_count: int) -> list[Floats]:
     """Convert the cells of a CSV file to one array (rows,) per column; NaN for cells without a number."""
-    out = np.full((count, len(rows)), np.nan)
+    out = np.full((column_count, len(rows)), np.nan)
     for k, row in enumerate(rows):
-        for column, cell in enumerate(row[:count]):
+        for column, cell in enumerate(row[:column_count]):
             try:
                 out[column, k] = float(cell)
             except ValueError:

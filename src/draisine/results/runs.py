@@ -34,7 +34,11 @@ def unflatten_runs(data: "Dataset") -> "Dataset":
     sizes = json.loads(attributes.pop(GRID_ATTRIBUTE))
     shape = tuple(sizes.values())
     coordinates = {
-        name: (name, data[name].values.reshape(shape)[_axis_index(k, len(shape))], data[name].attrs)
+        name: (
+            name,
+            data[name].values.reshape(shape)[_select_along_axis(k, len(shape))],
+            data[name].attrs,
+        )
         for k, name in enumerate(sizes)
     }
     variables = {
@@ -44,16 +48,17 @@ def unflatten_runs(data: "Dataset") -> "Dataset":
     return xarray.Dataset(variables, coordinates, attributes)
 
 
-def _axis_index(k: int, count: int) -> tuple[slice | int, ...]:
-    """Return the index that selects the first run along all axes of a grid except axis k."""
-    return tuple(slice(None) if j == k else 0 for j in range(count))
+def _select_along_axis(axis: int, axis_count: int) -> tuple[slice | int, ...]:
+    """Return the index that selects the first run along all axes of a grid except `axis`."""
+    return tuple(slice(None) if j == axis else 0 for j in range(axis_count))
 
 
 def read_runs(data: "Dataset") -> "Dataset":
     """Arrange a dataset loaded from a Zarr store: remove chunk marks, restore variable order and grid."""
     if COMMITTED_VARIABLE not in data:
         return data
-    # A Zarr store lists its variables alphabetically; figures and tables use the scenario's order.
+    # A Zarr store lists its variables alphabetically. Restore the order of the scenario for figures
+    # and tables.
     order = [name for name in json.loads(data.attrs[ORDER_ATTRIBUTE]) if name != "run"]
     axes = [name for name in order if name in data.coords]
     runs = data.reset_coords(axes)[order].set_coords(axes)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine import registry
-from draisine.codegen.files import atomic_write, check_folder, check_writable
+from draisine.codegen.files import atomic_write, check_replaceable, check_writable
 from draisine.errors import DataError, ParameterError
 from draisine.results.attributes import HASH_ATTRIBUTE, add_stamp, read_table_attribute
 from draisine.results.recording import read_recording
@@ -47,17 +47,20 @@ def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None
     """Raise `DataError` if an output file cannot be written, before any computation starts."""
     if path.suffix not in allowed:
         advice = f" {SWEEP_WITHOUT_ZARR}." if allowed == (".zarr",) else ""
-        raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.{advice}")
+        raise DataError(
+            f"{path}: a result cannot be written to this file type. Use a name that ends with "
+            f"{', '.join(allowed)}.{advice}"
+        )
     _check_zarr_installed(
         path,
         SWEEP_WITHOUT_ZARR if allowed == (".zarr",) else "Or write to a file that ends with .nc",
     )
     if path.suffix == ".zarr" and os.path.exists(path):
-        if not _is_store(path):
+        if not _is_replaceable_store(path):
             raise DataError(
-                f"{path}: exists, but is not a Zarr store. Remove it or choose another name."
+                f"{path}: this path exists, but is not a Zarr store. Remove it or choose another name."
             )
-        check_folder(path)
+        check_replaceable(path)
     else:
         check_writable(path)
 
@@ -70,7 +73,7 @@ def _check_zarr_installed(path: Path, advice: str) -> None:
         )
 
 
-def _is_store(path: Path) -> bool:
+def _is_replaceable_store(path: Path) -> bool:
     """Return whether a folder is empty or a Zarr store, so that it may be overwritten."""
     if not os.path.isdir(path):
         return False
@@ -84,7 +87,8 @@ def to_dataset(result: Any) -> "Dataset":
         return load(result)
     from xarray import Dataset
 
-    # The result of an experiment has an attribute `data`; a dataset may have a variable `data`.
+    # The result of an experiment has an attribute `data`. A dataset may have a variable `data`,
+    # too.
     data = getattr(result, "data", result) if hasattr(result, "outcome") else result
     if not isinstance(data, Dataset) and hasattr(result, "to_xarray"):
         data = result.to_xarray()
@@ -96,12 +100,12 @@ def to_dataset(result: Any) -> "Dataset":
     return data
 
 
-def save(what: Any, path: str | Path) -> None:
+def save(result: Any, path: str | Path) -> None:
     """Write a result to a file atomically: if writing fails, no partial file remains.
 
     Parameters
     ----------
-    what
+    result
         Trajectory, result of a scenario, linear system, eigenmodes or dataset.
     path
         File that ends with .nc, .zarr or .csv. A .csv file has columns only; its attributes are in a
@@ -128,7 +132,7 @@ def save(what: Any, path: str | Path) -> None:
     ...     print(draisine.load(f"{folder}/run.nc").outcome)
     completed
     """
-    data = add_stamp(to_dataset(what))
+    data = add_stamp(to_dataset(result))
     path = Path(path)
     check_target(path)
     with atomic_write(path) as new:
@@ -164,10 +168,10 @@ def _write_metadata(data: "Dataset", path: Path) -> None:
     variables = {str(name): dict(v.attrs) for name, v in data.variables.items() if v.attrs}
     content = {"attributes": attributes, "variables": variables}
     with atomic_write(metadata_path(path)) as new:
-        new.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
+        new.write_text(json.dumps(content, indent=1, default=_as_plain) + "\n", encoding="utf-8")
 
 
-def _plain(value: Any) -> Any:
+def _as_plain(value: Any) -> Any:
     """Return a NumPy number or array as a Python number or list for JSON."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
@@ -184,7 +188,8 @@ def _read_csv(path: Path) -> "Dataset":
         variables = {name: dict(entry) for name, entry in content["variables"].items()}
     except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{metadata}: cannot be read ({error}). Remove it to read {path} without attributes."
+            f"{metadata}: the file cannot be read ({error}). Remove it to read {path} without "
+            "attributes."
         ) from error
     if attributes.pop(HASH_ATTRIBUTE, None) != hashlib.sha256(path.read_bytes()).hexdigest():
         warnings.warn(
@@ -203,8 +208,8 @@ def _write_netcdf(data: "Dataset", path: Path) -> None:
     try:
         data.to_netcdf(path, engine="netcdf4")
     except (OSError, RuntimeError) as error:
-        # The netCDF library reports a full disk as "HDF error" or "Permission denied". Writing the same
-        # number of zero bytes raises an `OSError` with the true reason.
+        # The netCDF library reports a full disk as "HDF error" or "Permission denied". Write the
+        # same number of zero bytes, which raises an `OSError` with the true reason.
         _write_zeros(path.parent, data.nbytes)
         if isinstance(error, OSError):
             raise
@@ -247,7 +252,7 @@ def load(path: str | Path, trust: bool = False) -> "Dataset":
     --------
     See `save`.
     """
-    data = _load(Path(path))
+    data = _load_dataset(Path(path))
     if trust:
         for file in code_files(data):
             registry.trust(file)
@@ -256,20 +261,23 @@ def load(path: str | Path, trust: bool = False) -> "Dataset":
 
 def code_files(data: "Dataset") -> list[str]:
     """Return the Python files that a dataset refers to: vehicle, plug-ins of scenario and ride."""
-    return [text for text in _stored_texts(data) if registry.is_file(text)]
+    return [text for text in _walk_stored_texts(data) if registry.is_file(text)]
 
 
-def named_files(data: "Dataset") -> list[str]:
+def list_named_files(data: "Dataset") -> list[str]:
     """Return all existing files that a dataset refers to: Python code and terrain files."""
-    names = [re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _stored_texts(data)]
+    names = [
+        re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _walk_stored_texts(data)
+    ]
     return [name for name in dict.fromkeys(names) if Path(name).suffix and os.path.isfile(name)]
 
 
-def _stored_texts(data: "Dataset") -> Iterator[str]:
+def _walk_stored_texts(data: "Dataset") -> Iterator[str]:
     """Yield all text values of the scenario and of the ride that a dataset stores."""
     yield str(data.attrs.get("vehicle_path", ""))
     for name in ("scenario", "ride"):
-        # A stack instead of recursion: in a damaged file the nesting may exceed the recursion limit.
+        # Use a stack instead of recursion: in a damaged file the nesting may exceed the recursion
+        # limit.
         stack: list[Any] = [read_table_attribute(data, name)]
         while stack:
             value = stack.pop()
@@ -281,7 +289,7 @@ def _stored_texts(data: "Dataset") -> Iterator[str]:
                 yield value
 
 
-def _load(path: Path) -> "Dataset":
+def _load_dataset(path: Path) -> "Dataset":
     """Load a stored dataset into memory; raise `DataError` if it cannot be read."""
     import xarray
 
@@ -294,10 +302,10 @@ def _load(path: Path) -> "Dataset":
         raise DataError(f"{path}: results are .nc or .zarr files, recordings are .csv files{hint}")
     if not os.path.exists(path):
         raise DataError(
-            f"{path}: no such file. `draisine run SCENARIO --out {path}` writes a result."
+            f"{path}: no such file. `draisine run SCENARIO --out {path}` writes a result to it."
         )
     if not (path.is_file() or path.is_dir()):
-        raise DataError(f"{path}: is neither a file nor a folder.")
+        raise DataError(f"{path}: this path is neither a file nor a folder.")
     if path.suffix == ".csv":
         return _read_csv(path)
     _check_zarr_installed(path, "A .nc file can be read without it")
@@ -310,18 +318,19 @@ def _load(path: Path) -> "Dataset":
             else xarray.open_zarr(path, consolidated=False)
         )
         with data:
-            if data.nbytes > _memory_limit():
+            if data.nbytes > _compute_memory_limit():
                 raise DataError(
-                    f"{path}: {data.nbytes / 1e9:.3g} GB are more than half of this computer's memory."
+                    f"{path}: the data ({data.nbytes / 1e9:.3g} GB) need more than half of this computer's "
+                    "memory."
                 )
             return read_runs(data.load())
     except DataError:
         raise
     except Exception as error:
-        raise DataError(f"{path}: cannot be read as a dataset ({error}).") from error
+        raise DataError(f"{path}: the file cannot be read as a dataset ({error}).") from error
 
 
-def _memory_limit() -> int:
+def _compute_memory_limit() -> int:
     """Return the size limit of loaded datasets in bytes: half of the memory, as computations copy data."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -340,7 +349,7 @@ def _write_csv(data: "Dataset", path: Path) -> None:
         columns.append(("time", data["time"].values))
         for name, variable in data.data_vars.items():
             if "time" in variable.dims:
-                columns += _columns(data, str(name), ["time"])
+                columns += _make_columns(data, str(name), ["time"])
     elif "speed" in data.dims:
         columns.append(("speed", data["speed"].values))
         for name in ("eigenvalue_real", "eigenvalue_imaginary"):
@@ -351,37 +360,37 @@ def _write_csv(data: "Dataset", path: Path) -> None:
         grids = np.meshgrid(*[data[d].values for d in axes], indexing="ij")
         columns += [(str(d), g.ravel()) for d, g in zip(axes, grids, strict=True)]
         for name in data.data_vars:
-            columns += _columns(data, str(name), axes)
-    header = ",".join(_cell(name) for name, _ in columns)
+            columns += _make_columns(data, str(name), axes)
+    header = ",".join(_quote_cell(name) for name, _ in columns)
     is_text = [values.dtype.kind in "UO" for _, values in columns]
     kind = object if any(is_text) else float
     table = np.column_stack(
         [
-            np.array([_cell(str(x)) for x in values], object) if text else values.astype(kind)
+            np.array([_quote_cell(str(x)) for x in values], object) if text else values.astype(kind)
             for text, (_, values) in zip(is_text, columns, strict=True)
         ]
     )
-    # 17 significant digits represent every double exactly.
+    # With 17 significant digits, every double is represented exactly.
     formats = ["%s" if text else "%.17g" for text in is_text]
     np.savetxt(path, table, fmt=formats, delimiter=",", header=header, comments="")
 
 
-def _cell(text: str) -> str:
+def _quote_cell(text: str) -> str:
     """Quote a text as a CSV cell if it contains commas, quotes or line breaks (RFC 4180)."""
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
-def _columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[str, Any]]":
+def _make_columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[str, Any]]":
     """Return a variable as (heading, values) columns with one row per point of the given axes.
 
     The labels of the other dimensions of the variable are part of the column headings.
     """
     variable = data[name].transpose(*axes, ...)
     others = variable.dims[len(axes) :]
-    labels = [[str(x) for x in _labels(data, d)] for d in others]
+    labels = [[str(x) for x in _read_labels(data, d)] for d in others]
     sizes = [data.sizes[d] for d in others]
     lines = int(np.prod([data.sizes[axis] for axis in axes]))
-    # Explicit sizes instead of -1, which fails for variables of length zero (vehicles without joints).
+    # State all sizes. The size -1 fails for variables of length zero (vehicles without joints).
     flat = variable.values.reshape(lines, int(np.prod(sizes)))
     names = [
         ", ".join(texts[i] for texts, i in zip(labels, index, strict=True))
@@ -390,6 +399,10 @@ def _columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[
     return [(f"{name}[{text}]" if text else name, flat[:, k]) for k, text in enumerate(names)]
 
 
-def _labels(data: "Dataset", dim: object) -> list[object]:
+def _read_labels(data: "Dataset", dimension: object) -> list[object]:
     """Return the labels of a dimension; the indices 0, 1, ... if it has no labels."""
-    return list(data[dim].values) if dim in data.coords else list(range(data.sizes[dim]))
+    return (
+        list(data[dimension].values)
+        if dimension in data.coords
+        else list(range(data.sizes[dimension]))
+    )

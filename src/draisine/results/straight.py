@@ -74,7 +74,7 @@ def straight_quantity(
     available = data["speed"].values
     indices = [int(np.argmin(np.abs(available - v))) for v in speeds]
     for v, k in zip(speeds, indices, strict=True):
-        # 1e-9 m/s allows for round-off of speeds that are written as decimal numbers.
+        # The tolerance 1e-9 m/s allows for round-off of speeds that are written as decimal numbers.
         if abs(available[k] - v) > 1e-9:
-            raise ParameterError(f"{v:g} m/s is not among the speeds of the scenario.")
+            raise ParameterError(f"The scenario has no speed {v:g} m/s. Choose one of its speeds.")
     return column[indices]

@@ -71,72 +71,77 @@ def parse_expression(text: str, variables: Collection[str]) -> Callable[..., Flo
     np.float64(2.0)
     """
     if len(text) > MAX_LENGTH:
-        raise ValueError(f"has {len(text)} characters; an expression has at most {MAX_LENGTH}")
+        raise ValueError(f"the expression has {len(text)} characters; the maximum is {MAX_LENGTH}")
     try:
         tree = ast.parse(text.replace("^", "**").strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError):
         raise ValueError(
             f"{text!r} is not an expression; write for example '0.02*sin(2*pi*x)'"
         ) from None
-    _check(tree, variables, text)
+    _check_syntax(tree, variables, text)
 
-    def function(*arguments: Any) -> Floats:
+    def evaluate_function(*arguments: Any) -> Floats:
+        """Return the value of the expression for values of its variables."""
         values = dict(zip(variables, arguments, strict=True)) | CONSTANTS
-        # Values that are not finite are reported by the ground, with the name of its key.
+        # Suppress floating-point warnings. The ground reports values that are not finite, with the
+        # name of their key.
         with np.errstate(all="ignore"):
-            return np.asarray(_evaluate(tree, values), float)[()]
+            return np.asarray(_evaluate_node(tree, values), float)[()]
 
-    return function
+    return evaluate_function
 
 
-def _check(node: ast.AST, variables: Collection[str], text: str) -> None:
+def _check_syntax(node: ast.AST, variables: Collection[str], expression_text: str) -> None:
     """Raise `ValueError` if an expression contains anything but arithmetic of the variables."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return
     if isinstance(node, ast.Name):
-        known = [*variables, *CONSTANTS]
-        if node.id in known:
+        allowed_names = [*variables, *CONSTANTS]
+        if node.id in allowed_names:
             return
         if node.id in FUNCTIONS:
             raise ValueError(f"the function {node.id!r} needs an argument: {node.id}(x)")
-        hint = did_you_mean(node.id, known)
+        hint = did_you_mean(node.id, allowed_names)
         if node.id == "y":
             hint = "Give the range `y` of the ground, as [first, last]."
-        raise ValueError(f"{text!r} contains the unknown name {node.id!r}. {hint}")
+        raise ValueError(f"{expression_text!r} contains the unknown name {node.id!r}. {hint}")
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        _check(node.left, variables, text)
-        _check(node.right, variables, text)
+        _check_syntax(node.left, variables, expression_text)
+        _check_syntax(node.right, variables, expression_text)
         return
     if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
-        _check(node.operand, variables, text)
+        _check_syntax(node.operand, variables, expression_text)
         return
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         if node.func.id not in FUNCTIONS:
             hint = did_you_mean(node.func.id, FUNCTIONS)
-            raise ValueError(f"{text!r} contains the unknown function {node.func.id!r}. {hint}")
+            raise ValueError(
+                f"{expression_text!r} contains the unknown function {node.func.id!r}. {hint}"
+            )
         if len(node.args) != 1 or node.keywords:
-            raise ValueError(f"the function {node.func.id!r} has one argument")
-        _check(node.args[0], variables, text)
+            raise ValueError(f"the function {node.func.id!r} takes one argument")
+        _check_syntax(node.args[0], variables, expression_text)
         return
     raise ValueError(
-        f"{text!r} contains more than numbers, {', '.join(variables)}, pi, + - * / ** and the functions "
-        f"{', '.join(FUNCTIONS)}"
+        f"{expression_text!r} is not supported: an expression consists of numbers, "
+        f"{', '.join(variables)}, pi, + - * / ** and the functions {', '.join(FUNCTIONS)}"
     )
 
 
-def _evaluate(node: ast.AST, values: Mapping[str, Any]) -> Any:
+def _evaluate_node(node: ast.AST, values: Mapping[str, Any]) -> Any:
     """Return the value of a checked expression for numbers or arrays."""
     if isinstance(node, ast.Constant):
         assert isinstance(node.value, int | float)
-        # Floating-point numbers: a power of large integers would take forever.
+        # Use floating-point numbers: a power of large integers, such as 9**9**9, would take
+        # forever.
         return np.float64(node.value)
     if isinstance(node, ast.Name):
         return values[node.id]
     if isinstance(node, ast.BinOp):
-        left = _evaluate(node.left, values)
-        return OPERATORS[type(node.op)](left, _evaluate(node.right, values))
+        left = _evaluate_node(node.left, values)
+        return OPERATORS[type(node.op)](left, _evaluate_node(node.right, values))
     if isinstance(node, ast.UnaryOp):
-        return OPERATORS[type(node.op)](_evaluate(node.operand, values))
+        return OPERATORS[type(node.op)](_evaluate_node(node.operand, values))
     assert isinstance(node, ast.Call)
     assert isinstance(node.func, ast.Name)
-    return FUNCTIONS[node.func.id](_evaluate(node.args[0], values))
+    return FUNCTIONS[node.func.id](_evaluate_node(node.args[0], values))

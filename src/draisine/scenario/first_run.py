@@ -24,7 +24,7 @@ FALLING_GROWTH_RATE = 0.01
 """Smallest real part (1/s) of an eigenvalue whose motion grows visibly in the 5 s of a default run."""
 
 
-def first_start(system: System) -> dict[str, float]:
+def find_first_start(system: System) -> dict[str, float]:
     """Return feasible initial values of a compiled vehicle by name, SI units.
 
     A two-wheeler gets a speed and a lean rate, a pendulum a deflection, a rolling vehicle a forward speed,
@@ -34,11 +34,11 @@ def first_start(system: System) -> dict[str, float]:
     >>> first_start(compile("segway")), first_start(compile("cart_pole"))
     ({'forward_speed': 1.0}, {'pole': 0.2})
     """
-    preferred = TWO_WHEELER_START if is_two_wheeler(system) else _gentle_start(system)
+    preferred = TWO_WHEELER_START if is_two_wheeler(system) else _find_gentle_start(system)
     rates = {f"{joint.name}_rate": INITIAL_ANGLE for joint in system.model.joints}
     start: dict[str, Any] = {}
     for name, value in (preferred | rates).items():
-        # A joint rate is the last resort: it is used only if no preferred initial value is feasible.
+        # Try the joint rate last: it is used only if no preferred initial value is feasible.
         if start and name not in preferred:
             break
         with suppress(DraisineError):
@@ -48,7 +48,7 @@ def first_start(system: System) -> dict[str, float]:
     return start
 
 
-def _gentle_start(system: System) -> dict[str, float]:
+def _find_gentle_start(system: System) -> dict[str, float]:
     """Return initial values of a system that is not a two-wheeler: deflection or forward speed, SI units."""
     model = system.model
     if model.base != "fixed" or model.contacts or model.loops:
@@ -77,10 +77,10 @@ def needs_law(system: System, start: dict[str, float]) -> bool:
     return False
 
 
-def first_run(vehicle: str, name: str) -> dict[str, Any]:
+def make_first_run(vehicle: str, name: str) -> dict[str, Any]:
     """Return the tables of a default scenario of a vehicle: 5 s with default initial values."""
     system = build_system(vehicle)
-    start = first_start(system)
+    start = find_first_start(system)
     law = [{"name": "lqr"}] if needs_law(system, start) else []
     values = ", ".join(f"{name} = {value:g}" for name, value in start.items())
     control = ", stabilised by LQR feedback" if law else ""

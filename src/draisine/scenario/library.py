@@ -75,25 +75,25 @@ def scenarios() -> tuple[str, ...]:
     >>> "mauny2018/passive-stabilisation" in scenarios()
     True
     """
-    return tuple(sorted(_shipped()))
+    return tuple(sorted(_find_shipped_files()))
 
 
-def expand_folder(where: str) -> tuple[str, ...]:
+def expand_folder(folder_name: str) -> tuple[str, ...]:
     """Return the names of all shipped scenarios in a folder ("" means all), or of a single scenario.
 
     >>> expand_folder("meijaard2007"), expand_folder("ramp-jump")
     (('meijaard2007/eigenvalues', 'meijaard2007/matrices'), ('mauny2018/ramp-jump',))
     """
-    folder = where.rstrip("/") + "/" if where else ""
+    folder = folder_name.rstrip("/") + "/" if folder_name else ""
     inside = tuple(name for name in scenarios() if name.startswith(folder))
-    matches = tuple(n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-"))
-    return inside or (matches if len(matches) == 1 else (where,))
+    matches = tuple(n for n in scenarios() if n.rpartition("/")[2] == folder_name.replace("_", "-"))
+    return inside or (matches if len(matches) == 1 else (folder_name,))
 
 
 def scenario_titles() -> dict[str, tuple[str, str]]:
     """Return (kind, title) of every shipped scenario by name."""
     kinds_and_titles = {}
-    for name, file in sorted(_shipped().items()):
+    for name, file in sorted(_find_shipped_files().items()):
         head = re.split(r"^\[", file.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[0]
         content = tomllib.loads(head)
         kinds_and_titles[name] = (str(content.get("kind")), str(content.get("title")))
@@ -105,7 +105,7 @@ MAX_LISTED = 3
 
 
 def load(
-    where: str,
+    source: str,
     changes: Mapping[str, Any] | None = None,
     trust: bool = False,
 ) -> Loaded:
@@ -113,7 +113,7 @@ def load(
 
     Parameters
     ----------
-    where
+    source
         Name of a shipped scenario (the last part suffices if it is unique: "ramp-jump"), a file (.toml), a
         stored result (.nc, .zarr) of a scenario, or a vehicle, which selects one of its scenarios or a
         default run.
@@ -136,7 +136,7 @@ def load(
     DataError
         If a file cannot be read or the scenario is invalid; the message lists all mistakes.
     """
-    name, file, content = _content(where, trust, changes or {})
+    name, file, content = _read_content(source, trust, changes or {})
     if changes:
         if "terrain.shape" in changes:
             from draisine.scenario.terrain import change_shape
@@ -148,11 +148,11 @@ def load(
                 "equal steps.",
                 stacklevel=2,
             )
-        content = override(content, _changed_title(name, changes) | dict(changes))
+        content = override(content, _mark_title_changed(name, changes) | dict(changes))
     return validate_scenario(name, file, content)
 
 
-def _changed_title(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
+def _mark_title_changed(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
     """Return a new title for a changed scenario, because the published title may no longer describe it.
 
     Changes of the numerics (step, tolerances) are not mentioned.
@@ -161,7 +161,7 @@ def _changed_title(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
     {'title': 'ramp-jump with slope = 12deg'}
     """
     texts = [
-        _change_text(short, changes[path])
+        _describe_change(short, changes[path])
         for path, short in short_names(changes).items()
         if not path.startswith("run.") or path.startswith("run.mode.")
     ]
@@ -178,7 +178,7 @@ def join_first(texts: Sequence[str]) -> str:
     return ", ".join(texts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _change_text(name: str, value: Any) -> str:
+def _describe_change(name: str, value: Any) -> str:
     """Return a changed value as short text; tables and files are reduced to their names.
 
     >>> _change_text("mB", 90.0), _change_text("parameter_set", "bicycles/mine.txt")
@@ -200,12 +200,12 @@ def validate_scenario(name: str, file: str, content: dict[str, Any]) -> Loaded:
 
     mistakes = Mistakes()
     plan = read_scenario(content, mistakes)
-    mistakes.check(file)
+    mistakes.raise_all(file)
     assert plan is not None
-    return Loaded(name, file, _with_values(content, plan), plan)
+    return Loaded(name, file, _insert_parameters(content, plan), plan)
 
 
-def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
+def _insert_parameters(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
     """Return the tables of a scenario with parameter values in place of the parameter file.
 
     A stored result can then be reproduced without that file.
@@ -219,64 +219,70 @@ def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
     return content | {"vehicle": content["vehicle"] | {"parameter_set": values}}
 
 
-def _content(
-    where: str, trust: bool, changes: Mapping[str, Any]
+def _read_content(
+    source: str, trust: bool, changes: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
     """Return name, file and tables of the scenario that a name, file, result or vehicle denotes."""
-    path = Path(where)
+    path = Path(source)
     if path.suffix in (".nc", ".zarr"):
-        return _stored_content(path, trust)
+        return _read_stored_content(path, trust)
     if path.suffix == ".toml":
-        return path.stem, where, _with_absolute_paths(_parsed(where, _text(path)), path.parent)
-    if _is_vehicle(where):
-        return _vehicle_content(where, changes)
-    name, text = _find_shipped(where)
-    return name, f"{name}.toml", _parsed(name, text)
+        return (
+            path.stem,
+            source,
+            _make_paths_absolute(_parse_toml(source, _read_text(path)), path.parent),
+        )
+    if _denotes_vehicle(source):
+        return _read_vehicle_content(source, changes)
+    name, text = _find_shipped(source)
+    return name, f"{name}.toml", _parse_toml(name, text)
 
 
-def _is_vehicle(where: str) -> bool:
+def _denotes_vehicle(source: str) -> bool:
     """Return whether a name denotes a vehicle rather than a scenario whose result is a motion.
 
     >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
     (True, True, False)
     """
-    if is_file(where):
+    if is_file(source):
         return True
-    if ALIASES.get(("vehicle", where), where) not in names("vehicle"):
+    if ALIASES.get(("vehicle", source), source) not in names("vehicle"):
         return False
-    matches = [n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-")]
-    return all(_shipped_content(name)["kind"] not in MOTION_KINDS for name in matches)
+    matches = [n for n in scenarios() if n.rpartition("/")[2] == source.replace("_", "-")]
+    return all(_read_shipped(name)["kind"] not in MOTION_KINDS for name in matches)
 
 
-def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+def _read_vehicle_content(
+    vehicle_name: str, changes: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
     """Return name, file and tables of a shipped scenario of a vehicle, or of a default run if none exists.
 
     A warning reports the selected scenario and its initial values that `changes` does not replace.
     """
-    vehicle = ALIASES.get(("vehicle", where), where)
+    vehicle = ALIASES.get(("vehicle", vehicle_name), vehicle_name)
     motions = list_motions(vehicle)
     if motions:
         name = DEFAULT_SCENARIO if DEFAULT_SCENARIO in motions else motions[0]
-        content = _shipped_content(name)
+        content = _read_shipped(name)
         others = [each.rpartition("/")[2] for each in motions if each != name]
         more = f" (others: {join_first(others)})" if others else ""
         origin = f"this run uses its scenario {name}{more}"
     else:
-        from draisine.scenario.first_run import first_run
+        from draisine.scenario.first_run import make_first_run
 
         name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
-        content = first_run(vehicle, name)
+        content = make_first_run(vehicle, name)
         origin = "this is a default run of the vehicle"
-    unchanged = _unchanged_start(content, changes)
+    unchanged = _mention_unchanged_start(content, changes)
     warnings.warn(
-        f"{where} is a vehicle; {origin}. {unchanged}To write a run of your own: `draisine new scenario "
-        f"mine --vehicle {where}`.",
+        f"{vehicle_name} is a vehicle; {origin}. {unchanged}To write a run of your own: "
+        f"`draisine new scenario mine --vehicle {vehicle_name}`.",
         stacklevel=4,
     )
-    return name, f"{name}.toml" if motions else where, content
+    return name, f"{name}.toml" if motions else vehicle_name, content
 
 
-def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+def _mention_unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
     """Return a sentence that lists the initial values of a scenario that remain unchanged, or "".
 
     >>> _unchanged_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
@@ -292,12 +298,12 @@ def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> 
 
 def list_motions(vehicle: str) -> list[str]:
     """Return the names of the shipped scenarios of a vehicle whose results are motions: runs, then cycles."""
-    contents = {name: _shipped_content(name) for name in scenarios()}
+    contents = {name: _read_shipped(name) for name in scenarios()}
     matches = [name for name, content in contents.items() if content["vehicle"]["name"] == vehicle]
     return [name for kind in MOTION_KINDS for name in matches if contents[name]["kind"] == kind]
 
 
-def shipped_start(system: "System") -> dict[str, float]:
+def find_shipped_start(system: "System") -> dict[str, float]:
     """Return the initial values of the first shipped run of a single-body vehicle; an empty dict otherwise.
 
     Straight rolling of a single disc, ball or stone is trivial, so a default run uses these values.
@@ -310,7 +316,7 @@ def shipped_start(system: "System") -> dict[str, float]:
     return {}
 
 
-def read_template(where: str) -> str:
+def read_template(source: str) -> str:
     """Return the TOML text of a scenario, given by name or file, as a template for a new scenario.
 
     Published expected values are left out, because they apply to the unchanged scenario only; measured
@@ -322,12 +328,12 @@ def read_template(where: str) -> str:
     >>> read_template("kooijman2008/weave").count('origin = "measured"')
     4
     """
-    text = _text(Path(where)) if where.endswith(".toml") else _find_shipped(where)[1]
+    text = _read_text(Path(source)) if source.endswith(".toml") else _find_shipped(source)[1]
     tables = []
     is_kept = False
     for table in re.split(r"^(?=\[+[a-z])", text, flags=re.MULTILINE):
         if table.startswith("[[expected]]"):
-            is_kept = is_measured(_parsed(where, table)["expected"][0])
+            is_kept = is_measured(_parse_toml(source, table)["expected"][0])
         if is_kept or not table.lstrip("[").startswith("expected"):
             tables.append(table)
     return "".join(tables).rstrip() + "\n"
@@ -335,7 +341,7 @@ def read_template(where: str) -> str:
 
 def _find_shipped(where: str) -> tuple[str, str]:
     """Return (name, TOML text) of a shipped scenario; raise `UnknownNameError` with suggestions."""
-    shipped = _shipped()
+    shipped = _find_shipped_files()
     dashed = where.replace("_", "-")
     matches = [name for name in shipped if name == where] or [
         name for name in shipped if dashed in (name, name.rpartition("/")[2])
@@ -345,25 +351,31 @@ def _find_shipped(where: str) -> tuple[str, str]:
     if is_robot(where):
         find("vehicle", where)  # raises an error that explains how to use a robot file
     if os.path.exists(f"{where}.toml"):
-        raise UnknownNameError(f"Unknown scenario {where!r}. Did you mean the file {where}.toml?")
+        raise UnknownNameError(
+            f"Unknown scenario {where!r}. The file {where}.toml exists: to run it, add the ending "
+            ".toml."
+        )
     if os.path.exists(where):
-        raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
+        raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr files.")
     if matches:
-        raise UnknownNameError(f"Several scenarios have this name: {' or '.join(sorted(matches))}?")
+        raise UnknownNameError(
+            f"Several scenarios have the name {where!r}. Use the full name: "
+            f"{' or '.join(sorted(matches))}."
+        )
     raise UnknownNameError(
         f"Unknown scenario {where!r}. {_suggest_scenario(where)} See `draisine list scenarios`; a file "
         "of your own ends with .toml."
     )
 
 
-def _suggest_scenario(word: str) -> str:
+def _suggest_scenario(name: str) -> str:
     """Return a sentence that suggests a similar scenario, or vehicles whose description contains a word."""
-    hint = did_you_mean(word, _shipped())
-    vehicles = find_by_description("vehicle", word)
+    hint = did_you_mean(name, _find_shipped_files())
+    vehicles = find_by_description("vehicle", name)
     if hint.startswith("Did you mean") or not vehicles:
         return hint
     return (
-        f"These vehicles have {word!r} in their descriptions: {', '.join(vehicles)}. `draisine run "
+        f"These vehicles have {name!r} in their descriptions: {', '.join(vehicles)}. `draisine run "
         f"{vehicles[0]}` runs the first."
     )
 
@@ -378,12 +390,12 @@ def mention_motions(vehicle: str) -> str:
     return f" Its motions: {join_first(motions)}." if motions else ""
 
 
-def _shipped_content(name: str) -> dict[str, Any]:
+def _read_shipped(name: str) -> dict[str, Any]:
     """Return the parsed tables of a shipped scenario."""
-    return _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
+    return _parse_toml(name, _find_shipped_files()[name].read_text(encoding="utf-8"))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     """Return the text of a scenario file; raise `DataError` with the reason if it cannot be read."""
     check_file(path)
     try:
@@ -399,7 +411,7 @@ def _text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read: {reason}.") from None
 
 
-def _parsed(file: str, text: str) -> dict[str, Any]:
+def _parse_toml(file: str, text: str) -> dict[str, Any]:
     """Parse the TOML text of a scenario; raise `DataError` with file and position of a syntax error."""
     try:
         return tomllib.loads(text)
@@ -407,13 +419,13 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
         raise DataError(f"{file} is not valid TOML: {error}.") from None
 
 
-def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _make_paths_absolute(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the tables of a scenario with absolute file paths instead of paths relative to its folder.
 
     Paths of terrain files, of plug-in files and of swept files are replaced.
     """
 
-    def resolve(key: str, value: Any) -> Any:
+    def make_absolute(key: str, value: Any) -> Any:
         """Return a value, or its absolute path if the key and value denote a file."""
         is_path = isinstance(value, str) and (
             key == "file" or is_file(value) or is_parameter_file(value)
@@ -425,15 +437,15 @@ def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any
     sweep = content.get("sweep")
     for table in [*tables, *(laws if isinstance(laws, list) else [])]:
         if isinstance(table, dict):
-            table |= {key: resolve(key, value) for key, value in table.items()}
+            table |= {key: make_absolute(key, value) for key, value in table.items()}
     over = sweep.get("over") if isinstance(sweep, dict) else None
     for path, values in over.items() if isinstance(over, dict) else ():
         if isinstance(values, list):
-            values[:] = [resolve(path.rpartition(".")[2], value) for value in values]
+            values[:] = [make_absolute(path.rpartition(".")[2], value) for value in values]
     return content
 
 
-def _stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
+def _read_stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
     """Return name, file and tables of the scenario that a stored result contains."""
     from draisine.results.attributes import read_table_attribute
     from draisine.results.store import code_files, load
@@ -442,26 +454,26 @@ def _stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
     stored = read_table_attribute(data, "scenario")
     if not stored:
         raise DataError(
-            f"{path} contains no scenario: only results that `draisine run` wrote contain one."
+            f"{path} contains no scenario. Only results that `draisine run` wrote contain one."
         )
     for file in code_files(data):
         check_trust(file, str(path))
     content = stored.get("content")
     if not isinstance(content, dict):
-        raise DataError(f"{path}: the stored scenario is damaged, its content is missing.")
+        raise DataError(f"{path}: the stored scenario is damaged: its tables are missing.")
     return str(stored.get("name")), str(path), content
 
 
 @cache
-def _shipped() -> dict[str, Traversable]:
+def _find_shipped_files() -> dict[str, Traversable]:
     """Return the TOML files of all shipped scenarios by name."""
-    return dict(_walk(files("draisine").joinpath("scenarios"), ""))
+    return dict(_walk_toml_files(files("draisine").joinpath("scenarios"), ""))
 
 
-def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+def _walk_toml_files(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
     """Yield (name, file) of all TOML files in a folder and its subfolders."""
     for entry in folder.iterdir():
         if entry.is_dir():
-            yield from _walk(entry, f"{prefix}{entry.name}/")
+            yield from _walk_toml_files(entry, f"{prefix}{entry.name}/")
         elif entry.name.endswith(".toml"):
             yield prefix + entry.name.removesuffix(".toml"), entry

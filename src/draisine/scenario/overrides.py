@@ -26,7 +26,7 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     >>> override({"law": [{"gain": 1.0}]}, {"law.gain": 2.0})
     {'law': [{'gain': 2.0}]}
     """
-    out = _replaced({k: v for k, v in content.items() if k != "expected"}, changes)
+    out = _replace_values({k: v for k, v in content.items() if k != "expected"}, changes)
     for name in unused_tolerances(content, changes):
         del out["run"][name]
     expected = content.get("expected")
@@ -76,43 +76,46 @@ def is_measured(block: Any) -> bool:
     )
 
 
-def _replaced(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_values(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return a deep copy of scenario tables with the values at some key paths replaced."""
     out: Any = copy.deepcopy(dict(content))
     for path, value in changes.items():
         keys = split_key_path(path)
         table = out
         for key, following in pairwise(keys):
-            table = _unwrap_single(table, key)
-            # Missing tables are created, but an index beyond the end of a list is a user's mistake.
+            table = _unwrap_single_entry(table, key)
+            # Create missing tables, but not missing list entries: an index beyond the end of a list
+            # is a mistake of the user.
             if isinstance(table, dict) and isinstance(following, str):
                 table = table.setdefault(key, {})
             else:
-                table = _entry(table, key, path)
+                table = _get_entry(table, key, path)
             if not isinstance(table, dict | list):
                 raise DataError(
                     f"{path}: {key!r} has the value {table!r:.80}, which is not a table. To replace it by a "
                     "table, write a file: `draisine new scenario mine --from` this scenario."
                 )
-        table = _unwrap_single(table, keys[-1])
+        table = _unwrap_single_entry(table, keys[-1])
         if isinstance(table, list):
-            _entry(table, keys[-1], path)
+            _get_entry(table, keys[-1], path)
         table[keys[-1]] = value
     return out
 
 
-def _unwrap_single(table: Any, key: str | int) -> Any:
+def _unwrap_single_entry(table_or_list: Any, key: str | int) -> Any:
     """Return the only entry of a one-entry list if the key is a name; otherwise return the table itself."""
-    is_single = isinstance(table, list) and len(table) == 1 and isinstance(key, str)
-    return table[0] if is_single and isinstance(table[0], dict) else table
+    is_single = isinstance(table_or_list, list) and len(table_or_list) == 1 and isinstance(key, str)
+    return table_or_list[0] if is_single and isinstance(table_or_list[0], dict) else table_or_list
 
 
-def _entry(table: Any, key: str | int, path: str) -> Any:
+def _get_entry(table_or_list: Any, key: str | int, path: str) -> Any:
     """Return the entry of a table or list at a key or index; raise `ParameterError` if it does not exist."""
-    entries = table if isinstance(table, dict) else dict(enumerate(table))
+    entries = table_or_list if isinstance(table_or_list, dict) else dict(enumerate(table_or_list))
     if key not in entries:
         count = (
-            f"; the list has {len(table)} entries, from [0] on" if isinstance(table, list) else ""
+            f"; the list has {len(table_or_list)} entries, from [0] on"
+            if isinstance(table_or_list, list)
+            else ""
         )
         raise DataError(f"{path}: {key!r} does not exist in this scenario{count}.")
     return entries[key]
@@ -129,7 +132,7 @@ def split_key_path(path: str) -> list[str | int]:
         name, *indices = re.split(r"\[(\d{1,9})\]", key)
         if not name:
             raise DataError(
-                f"{path!r:.80}: a key between the dots is missing; write it like run.dt."
+                f"{path!r:.80}: a key between two dots is missing. Write a key path such as run.dt."
             )
         keys += [name, *(int(n) for n in indices if n)]
     return keys
@@ -142,7 +145,7 @@ def nest_dotted_keys(content: Mapping[str, Any]) -> dict[str, Any]:
     {'mB': 90.0, 'flexible': {'steer_damper': 1.0}}
     """
     undotted = {key: value for key, value in content.items() if "." not in key}
-    return _replaced(undotted, {key: value for key, value in content.items() if "." in key})
+    return _replace_values(undotted, {key: value for key, value in content.items() if "." in key})
 
 
 def single_run(content: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:

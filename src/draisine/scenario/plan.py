@@ -22,7 +22,8 @@ class SteadyRequest:
     """Specification of the steady motion in which a run starts."""
 
     prescribed: Mapping[str, float]  # prescribed quantities by name, SI units and radians
-    # Names of the inputs that are solved for; None: a default choice that can maintain the motion
+    # Names of the inputs that the steady motion determines; None for a default choice that can
+    # maintain the motion
     free: tuple[str, ...] | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)  # given inputs by name, N m or N
 
@@ -31,7 +32,7 @@ class SteadyRequest:
 class Start:
     """Specification of an initial state: initial values, or a steady motion."""
 
-    # Initial values by name, SI units and radians
+    # Initial values by name, in SI units and radians
     values: Mapping[str, float] = field(default_factory=dict)
     mode: Mapping[str, str] | None = None  # status of each contact (open, rolling, sliding) by name
     at_rest: bool | None = None  # whether unspecified speeds minimise the kinetic energy
@@ -52,9 +53,9 @@ class Plan:
     numerics: Numerics = field(default_factory=Numerics)
     motion: Steady | None = None  # steady motion in which the run starts; `law` contains its inputs
 
-    def state(self) -> State:
+    def copy_state(self) -> State:
         """Return a copy of the initial state; on a terrain the vehicle is at its specified place."""
-        return deepcopy(self._state)  # callers may modify the arrays of the state
+        return deepcopy(self._initial_state)  # callers may modify the arrays of the state
 
     def start_rule(self) -> StartRule:
         """Return the initial state as a function of initial values and parameters, for `gradient`.
@@ -75,18 +76,19 @@ class Plan:
         start = self.start
         if start.steady is not None:
             raise ParameterError(
-                "This scenario starts in a steady motion, which has no gradient. Give initial values instead."
+                "This scenario starts in a steady motion, for which no gradient is available. Specify "
+                "initial values instead."
             )
         options = {"mode": start.mode, "at_rest": start.at_rest}
 
-        def solve(system: System, values: Mapping[str, float]) -> State:
+        def solve_initial_state(system: System, values: Mapping[str, float]) -> State:
             """Return the initial state of a system at the place of the scenario."""
             return start_on(system, values, self.terrain, start.place, **options)
 
-        return StartRule(dict(start.values), solve)
+        return StartRule(dict(start.values), solve_initial_state)
 
     @cached_property
-    def _state(self) -> State:
+    def _initial_state(self) -> State:
         """The initial state, cached because its solution may take longer than a short run."""
         start = self.start
         options = {"mode": start.mode, "at_rest": start.at_rest}

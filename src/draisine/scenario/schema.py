@@ -45,7 +45,7 @@ from draisine.scenario.values import (
     Quantity,
     ScenarioTable,
     Text,
-    check_rising,
+    check_ends_increase,
     record_schema,
     tables_by_tag,
 )
@@ -94,7 +94,7 @@ SignalTable = Annotated[
 ]
 
 
-def _signals(value: Any) -> Any:
+def _normalise_signals(value: Any) -> Any:
     """Normalise the table of inputs to a list of signals; numbers by input name become constant signals.
 
     >>> _signals({"left": 0.5})
@@ -107,19 +107,19 @@ def _signals(value: Any) -> Any:
     return [{"shape": "step", "input": name, "value": x} for name, x in value.items()]
 
 
-def _laws(value: Any) -> Any:
+def _normalise_laws(value: Any) -> Any:
     """Normalise the table of control laws to a list; a single table becomes a list of one."""
     return [value] if isinstance(value, dict) else value
 
 
-def _or_constants(schema: dict[str, Any]) -> None:
+def _allow_constant_inputs(schema: dict[str, Any]) -> None:
     """Extend the JSON Schema of input signals by constant inputs (numbers by input name)."""
     listed = {key: schema.pop(key) for key in ("type", "items")}
     schema["anyOf"] = [listed, {"type": "object", "additionalProperties": NUMBER_SCHEMA}]
 
 
-SignalTables = Annotated[list[SignalTable], BeforeValidator(_signals)]
-LawTables = Annotated[list[dict[str, Any]], BeforeValidator(_laws)]
+SignalTables = Annotated[list[SignalTable], BeforeValidator(_normalise_signals)]
+LawTables = Annotated[list[dict[str, Any]], BeforeValidator(_normalise_laws)]
 
 
 class RunTable(ScenarioTable):
@@ -203,9 +203,9 @@ class Axis(ScenarioTable):
     count: int = Field(ge=2, le=1001)
 
     @model_validator(mode="after")
-    def _rises(self) -> Self:
+    def _check_ends_increase(self) -> Self:
         """Check that the upper end of the axis is above the lower end."""
-        return check_rising(self)
+        return check_ends_increase(self)
 
 
 class Grid(ScenarioTable):
@@ -238,11 +238,11 @@ class Speeds(ScenarioTable):
     )
 
     @model_validator(mode="after")
-    def _either(self) -> Self:
+    def _check_one_choice(self) -> Self:
         """Check that the speeds are given either as a range or as a list."""
         if self.model_fields_set not in ({"low", "high", "count"}, {"at"}):
-            raise ValueError("needs either low, high and count, or at")
-        return self if self.at else check_rising(self)
+            raise ValueError("the table needs either low, high and count, or at")
+        return self if self.at else check_ends_increase(self)
 
     def values(self) -> NDArray[np.float64]:
         """Return the speeds in m/s, (speeds,)."""
@@ -334,7 +334,7 @@ class MotionScenario(GroundedScenario):
         [],
         description="Inputs as functions of time: `shape` is step, ramp, sine or table; or constant inputs "
         "by name.",
-        json_schema_extra=_or_constants,
+        json_schema_extra=_allow_constant_inputs,
     )
     run: RunTable
 
@@ -447,20 +447,22 @@ class GaitTable(ScenarioTable):
     )
 
     @model_validator(mode="after")
-    def _one_path(self) -> Self:
+    def _check_one_path(self) -> Self:
         """Check that the table specifies exactly one path or list of shapes, with consistent lengths."""
         tables = [x for x in (self.corners, self.harmonics, self.shapes) if x is not None]
         if len(tables) != 1:
-            raise ValueError("needs one of corners, harmonics and shapes")
+            raise ValueError("the table needs exactly one of corners, harmonics and shapes")
         rows = tables[0]
         if len({len(row) for row in rows}) > 1:
             raise ValueError("needs rows of equal length")
         if self.harmonics is not None and (len(rows[0]) < 3 or len(rows[0]) % 2 == 0):
-            raise ValueError("needs harmonics with a mean and equal numbers of cosines and sines")
+            raise ValueError(
+                "the table needs harmonics with a mean and equal numbers of cosines and sines"
+            )
         if self.plane is not None and self.shapes is None:
             raise ValueError("a plane belongs to shapes")
         if self.shapes is not None and "sizes" in self.model_fields_set:
-            raise ValueError("sizes belong to a path, not to shapes")
+            raise ValueError("sizes apply to a path only, not to shapes")
         return self
 
 

@@ -87,7 +87,7 @@ def find_smooth(terrain: Terrain) -> SmoothGround | None:
     return ground if isinstance(ground, SmoothGround) else None
 
 
-def place_of(ground: SmoothGround, name: str, centre: Sequence[float] | None) -> Floats:
+def find_place(ground: SmoothGround, name: str, centre: Sequence[float] | None) -> Floats:
     """Return the coordinates (x, y) in m at which a wheel is placed on smooth ground.
 
     Parameters
@@ -116,7 +116,8 @@ def place_of(ground: SmoothGround, name: str, centre: Sequence[float] | None) ->
     scale = cell[PATCH_SCALE]
     if (np.maximum(np.abs(low), np.abs(high))[scale > 0.0] >= UNLIMITED).any():
         raise ParameterError(
-            f"place: {name!r} is unlimited; give x and y of the wheel centre: centre = [0.0, 0.0]."
+            f"place: the ground {name!r} is unlimited, so it has no centre. State x and y of the "
+            "wheel centre, such as centre = [0.0, 0.0]."
         )
     return np.asarray(np.where(scale > 0.0, 0.5 * (low + high), 0.0), float)
 
@@ -148,28 +149,31 @@ def place_on_smooth(
     """
     wheels = list(tree.model.wheels)
     first = wheels.index(wheel)
-    level = _pose(tree, wheels, state)
+    level = _place_wheels(tree, wheels, state)
     targets = np.array(
         [float(s.contact_with_face(c, LEVEL).gap) for s, c in zip(*level, strict=True)]
     )
     parts = divide_ground(ground, max(float(each.surface.flattest) for each in wheels))
     size = max(np.ptp(np.array(level.centres), axis=0).max(), float(wheel.surface.reach))
 
-    # Begin on the tangent plane, above all hills below the wheels.
-    R = rotation_to(ground.normal(*place))
-    moved = _rotate(state, R, np.zeros(3))
-    shift = np.array([*place, 0.0]) - _pose(tree, wheels, moved).centres[first]
+    # Start on the tangent plane, above all hills below the wheels, so that the wheels approach the
+    # ground from above.
+    R = rotation_to_normal(ground.normal(*place))
+    moved = _rotate_vehicle(state, R, np.zeros(3))
+    shift = np.array([*place, 0.0]) - _place_wheels(tree, wheels, moved).centres[first]
     shift[2] = 0.0
     moved = replace(moved, p=moved.p + shift)
-    pose = _pose(tree, wheels, moved)
+    pose = _place_wheels(tree, wheels, moved)
     depths = [
         float(ground.height(c[0], c[1])) + float(s.reach) - c[2] for s, c in zip(*pose, strict=True)
     ]
     moved = replace(moved, p=moved.p + [0.0, 0.0, max(depths)])
 
     for _ in range(MAX_PLACE_STEPS):
-        pose = _pose(tree, wheels, moved)
-        contacts = [_nearest(parts, ground, s, c).contact for s, c in zip(*pose, strict=True)]
+        pose = _place_wheels(tree, wheels, moved)
+        contacts = [
+            _find_nearest_contact(parts, ground, s, c).contact for s, c in zip(*pose, strict=True)
+        ]
         errors = np.array([float(met.gap) for met in contacts]) - targets
         hub = pose.centres[first]
         J = np.array(
@@ -185,18 +189,19 @@ def place_on_smooth(
         angle = float(np.linalg.norm(turn))
         if angle > 0.0:
             limited = min(angle, MAX_PLACE_ROTATION)
-            moved = _rotate(moved, np.asarray(rot_about(turn / angle, limited), float), hub)
+            moved = _rotate_vehicle(moved, np.asarray(rot_about(turn / angle, limited), float), hub)
         moved = replace(moved, p=moved.p + [0.0, 0.0, step[0]])
     else:
         raise ParameterError(
             f"place: the wheels find no position on the smooth ground at x = {place[0]:g} m, "
             f"y = {place[1]:g} m. Give the centre of a wheel with three coordinates instead."
         )
-    # With more than three wheels, errors remain: lift the wheel that is deepest.
+    # More than three wheels cannot all touch. Lift the vehicle until the deepest wheel touches the
+    # ground.
     lift = max(-float(e) / float(met.normal[2]) for e, met in zip(errors, contacts, strict=True))
     moved = replace(moved, p=moved.p + [0.0, 0.0, max(lift, 0.0)])
-    pose = _pose(tree, wheels, moved)
-    nearest = [_nearest(parts, ground, s, c) for s, c in zip(*pose, strict=True)]
+    pose = _place_wheels(tree, wheels, moved)
+    nearest = [_find_nearest_contact(parts, ground, s, c) for s, c in zip(*pose, strict=True)]
     # A wheel touches if its gap is zero, or negative with a deflected tyre, as on level ground.
     touching = {
         each.name: here.values
@@ -236,7 +241,7 @@ def _follow_ground(tree: Tree, level: State, moved: State, nearest: dict[str, Fl
         """
         R = np.asarray(rotation(state.q), float)
         contact = contact_rows(tree, geo, R, np.asarray(state.p, float), wheel, kind, values)
-        hub = point(geo, tree.place[wheel.body][0], None, tree.local(wheel.body, wheel.centre))
+        hub = point(geo, tree.place[wheel.body][0], None, tree.point_in_link(wheel.body, wheel.centre))
         P = R @ point_matrix(tree, geo, hub, np.zeros(3))
         tangential = np.array([axis @ P for axis in contact.axes[1:]], float)
         return np.asarray(contact.C, float)[:, columns], tangential[:, columns]
@@ -284,7 +289,7 @@ def _pseudo_inverse(A: Floats, size: float) -> Floats:
     return np.asarray((V[regular].T / values[regular]) @ U[:, regular].T, float)
 
 
-def _pose(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
+def _place_wheels(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
     """Return surfaces and centres of wheels in world axes at a state."""
     geo = geometry(tree, state.r)
     R = np.asarray(rotation(state.q), float)
@@ -293,14 +298,16 @@ def _pose(tree: Tree, wheels: list[Wheel], state: State) -> _Pose:
     for wheel in wheels:
         link = tree.place[wheel.body][0]
         axes = R @ np.asarray(geo.R0[link], float)
-        local = np.asarray(tree.local(wheel.body, wheel.centre), float)
+        local = np.asarray(tree.point_in_link(wheel.body, wheel.centre), float)
         origin = R @ np.asarray(geo.o0[link], float) + np.asarray(state.p, float)
         centres.append(origin + axes @ local)
-        surfaces.append(wheel.surface.turned(tree.axes(wheel.body)).turned(axes))
+        surfaces.append(wheel.surface.turned(tree.axes_in_link(wheel.body)).turned(axes))
     return _Pose(surfaces, centres)
 
 
-def _nearest(parts: Terrain, ground: SmoothGround, surface: Surface, centre: Floats) -> _Nearest:
+def _find_nearest_contact(
+    parts: Terrain, ground: SmoothGround, surface: Surface, centre: Floats
+) -> _Nearest:
     """Return the nearest contact of a wheel with the parts of a smooth ground."""
     clearance = centre[2] - float(ground.height(centre[0], centre[1]))
     best: _Nearest | None = None
@@ -321,16 +328,16 @@ def _nearest(parts: Terrain, ground: SmoothGround, surface: Surface, centre: Flo
     return best
 
 
-def _rotate(state: State, R: Floats, about: Floats) -> State:
+def _rotate_vehicle(state: State, R: Floats, centre: Floats) -> State:
     """Return a state whose vehicle is rotated by R about a point (m)."""
     return replace(
         state,
         q=np.asarray(quaternion(R @ rotation(state.q)), float),
-        p=about + R @ (np.asarray(state.p, float) - about),
+        p=centre + R @ (np.asarray(state.p, float) - centre),
     )
 
 
-def rotation_to(N: Floats) -> Floats:
-    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector N (3,)."""
-    K = hat(np.array([-N[1], N[0], 0.0]))
-    return np.asarray(np.eye(3) + K + K @ K / (1.0 + N[2]), float)
+def rotation_to_normal(normal: Floats) -> Floats:
+    """Return the rotation matrix (3, 3) by the smallest angle from the vertical to a unit vector (3,)."""
+    K = hat(np.array([-normal[1], normal[0], 0.0]))
+    return np.asarray(np.eye(3) + K + K @ K / (1.0 + normal[2]), float)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from draisine.scenario.values import Quantity, ScenarioTable, Text, check_rising
+from draisine.scenario.values import Quantity, ScenarioTable, Text, check_ends_increase
 
 MAX_SWEEP_RUNS = 10**8
 """Largest number of runs of a sweep; more would exceed the memory and take more than a week."""
@@ -20,9 +20,9 @@ class Interval(ScenarioTable):
     count: int | None = Field(None, ge=2, le=1_000_000)
 
     @model_validator(mode="after")
-    def _ends(self) -> Self:
+    def _check_ends_increase(self) -> Self:
         """Check that the upper end of the range is above the lower end."""
-        return check_rising(self)
+        return check_ends_increase(self)
 
 
 class Sweep(ScenarioTable):
@@ -56,33 +56,33 @@ class Sweep(ScenarioTable):
     )
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_design(self) -> Self:
         """Check that the table specifies a design completely and without contradictions."""
         if not self.paths:
-            raise ValueError("varies nothing: give values in over or ends in between")
+            raise ValueError("no value is varied: list values in `over` or ranges in `between`")
         if set(self.over) & set(self.between):
-            raise ValueError("has a key path both in over and in between")
+            raise ValueError(
+                "a key path occurs both in `over` and in `between`: remove it from one of them"
+            )
         if self.is_random:
             if self.over or self.count is None:
                 raise ValueError(
-                    f"of the design {self.design!r} needs between and a count, not over"
+                    f"the design {self.design!r} needs `between` and a count, not `over`"
                 )
             if any(ends.count is not None for ends in self.between.values()):
                 raise ValueError(
-                    f"of the design {self.design!r} needs one count for all, in sweep.count"
+                    f"the design {self.design!r} needs one count for all ranges: set sweep.count"
                 )
             if self.design == "sobol" and self.count & (self.count - 1):
                 power = 1 << self.count.bit_length()
-                raise ValueError(f"needs a power of two as count: {power // 2} or {power}")
+                raise ValueError(f"the count must be a power of two: {power // 2} or {power}")
         elif self.count is not None or any(ends.count is None for ends in self.between.values()):
-            raise ValueError(
-                f"of the design {self.design!r} needs a count in each table of between"
-            )
+            raise ValueError(f"the design {self.design!r} needs a count in each table of `between`")
         runs = math.prod(map(len, self.values().values())) if self.design == "grid" else 1
         if runs > MAX_SWEEP_RUNS:
-            raise ValueError(f"has {runs:.3g} runs; at most {MAX_SWEEP_RUNS:.0e} are possible")
+            raise ValueError(f"the sweep has {runs:.3g} runs; the maximum is {MAX_SWEEP_RUNS:.0e}")
         if self.design == "list" and len({len(x) for x in self.values().values()}) > 1:
-            raise ValueError("of the design 'list' needs equal numbers of values for all key paths")
+            raise ValueError("the design 'list' needs equal numbers of values for all key paths")
         return self
 
     @property

@@ -25,10 +25,10 @@ from draisine.results.attributes import read_table_attribute
 from draisine.scenario.expression import parse_expression
 from draisine.scenario.overrides import override
 from draisine.scenario.smooth_start import (
+    find_place,
     find_smooth,
-    place_of,
     place_on_smooth,
-    rotation_to,
+    rotation_to_normal,
 )
 from draisine.scenario.values import (
     LENGTH_SCHEMA,
@@ -69,17 +69,18 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def _drop(value: Any) -> float:
+def _parse_drop(value: Any) -> float:
     """Convert the height of a drop to m; raise `ValueError` if it is not positive."""
     height = parse_number(value, "m")
     if height <= 0.0:
         raise ValueError(
-            f"{height:g} is not greater than zero; a slope without a drop is a 'plane'"
+            f"the drop {height:g} m must be greater than zero; a slope without a drop has the "
+            "shape 'plane'"
         )
     return height
 
 
-Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
+Drop = Annotated[float, BeforeValidator(_parse_drop), WithJsonSchema(LENGTH_SCHEMA)]
 """Type of a positive length in m, optionally written with a unit."""
 
 
@@ -194,7 +195,7 @@ class GroundMotion(ScenarioTable):
         if sum(x is not None for x in (self.slide, self.shake, self.turn)) != 1:
             raise ValueError("needs one of slide, shake and turn")
         if (self.shake is None) != (self.rate is None):
-            raise ValueError("needs a rate with a shake, and only then")
+            raise ValueError("a shake needs a rate, and the other motions have none")
         return self
 
     def motion(self) -> ObstacleMotion:
@@ -222,7 +223,8 @@ class Face(ScenarioTable):
 
     def feature(self) -> Feature:
         """Build the ground feature of the face."""
-        # Normals need not be unit vectors. The function `face` reports a zero normal as an error.
+        # The user's normal need not be a unit vector. A zero normal is reported by the function
+        # `face`.
         size = float(np.linalg.norm(self.normal)) or 1.0
         borders = [
             (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
@@ -260,7 +262,7 @@ class FacesGround(ScenarioTable):
         names = [f.name for f in self.faces] + [e.name for e in self.edges]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
-            raise ValueError(f"has several faces or edges with the name {repeated[0]!r}")
+            raise ValueError(f"several faces or edges have the name {repeated[0]!r}")
         return self
 
     def terrain(self) -> Terrain:
@@ -285,7 +287,7 @@ class MeshGround(ScenarioTable):
     def _check_source(self) -> Self:
         """Check that the mesh comes either from a file or from points and triangles."""
         if (self.file is None) == (not self.points or not self.triangles):
-            raise ValueError("needs either a file, or points and triangles")
+            raise ValueError("the mesh needs either a file, or points and triangles")
         return self
 
     def terrain(self) -> Terrain:
@@ -418,15 +420,19 @@ AnyGround = (
 )
 
 
-def _with_shape(table: Any) -> Any:
+def _with_default_shape(ground_table: Any) -> Any:
     """Return the table of a ground with its key `shape`; a table without it describes a plane."""
-    if isinstance(table, dict) and table and set(table) <= {"slope", "camber", "height"}:
-        return {"shape": "plane", **table}
-    return table
+    if (
+        isinstance(ground_table, dict)
+        and ground_table
+        and set(ground_table) <= {"slope", "camber", "height"}
+    ):
+        return {"shape": "plane", **ground_table}
+    return ground_table
 
 
 TerrainTable = Annotated[
-    Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
+    Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_default_shape)
 ]
 
 GROUND_TABLES = tables_by_tag(AnyGround, "shape")
@@ -465,10 +471,10 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
     return override(content, paths)
 
 
-def _check_dimensions(shape: str, given: Collection[str]) -> None:
+def _check_dimensions(shape: str, given_keys: Collection[str]) -> None:
     """Raise `DataError` if required dimensions of a ground shape are missing; list options to set them."""
     fields = GROUND_TABLES[shape].model_fields
-    missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
+    missing = {n: f for n, f in fields.items() if f.is_required() and n not in given_keys}
     missing.pop("shape", None)
     if not missing or not all(field.examples for field in missing.values()):
         return
@@ -509,13 +515,14 @@ class WheelPlace(ScenarioTable):
         """Check that the table determines the position of the wheel centre."""
         if self.centre is None and self.on is None:
             raise ValueError(
-                "needs the centre of a wheel as [x, y, z], or the face on which the machine starts (`on`)"
+                "the place needs the centre of a wheel as [x, y, z], or the face on which the machine "
+                "starts (`on`)"
             )
         expected = "x and y; the face determines the height"
         if self.on is None:
             expected = "[x, y, z], or [x, y] with the face on which the machine starts (`on`)"
         if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
-            raise ValueError(f"has a centre of {len(self.centre)} numbers; give {expected}")
+            raise ValueError(f"the centre has {len(self.centre)} numbers, but needs {expected}")
         return self
 
 
@@ -598,7 +605,7 @@ def start_on(
     """
     if terrain is None or place is None:
         return make_state(system, values, **options)
-    turn = tilt_of(terrain, place)
+    turn = find_tilt(terrain, place)
     return place_state(
         system.tree, terrain, make_state(system, values, tilt=turn, **options), place
     )
@@ -616,22 +623,22 @@ def starts_on(
     The requested output values are arrays (states,) by name. Raise `ConfigurationError` if a state is
     infeasible.
     """
-    turn = None if terrain is None or place is None else tilt_of(terrain, place)
+    turn = None if terrain is None or place is None else find_tilt(terrain, place)
     names = {name: next(iter(initial_values({name: 0.0}, system.model))) for name in values}
     requested = {names[name]: column for name, column in values.items()}
     arrays, errors = states(system, requested, tilt=turn, **options)
     if any(errors):
         raise ConfigurationError(next(filter(None, errors)))
     columns = zip(*(arrays[name].T.copy() for name in "qprv"), strict=True)
-    found = [State(q, p, r, v) for q, p, r, v in columns]
+    placed = [State(q, p, r, v) for q, p, r, v in columns]
     if terrain is None or place is None:
-        return found
-    return list(map(make_placer(system.tree, terrain, place), found))
+        return placed
+    return list(map(make_placer(system.tree, terrain, place), placed))
 
 
-def tilt_of(terrain: Terrain, place: WheelPlace) -> Floats | None:
+def find_tilt(terrain: Terrain, place: WheelPlace) -> Floats | None:
     """Return the quaternion (4,) that rotates level ground to the face of a place; None if it is level."""
-    tilt = np.eye(3) if place.on is None else rotation_to(_normal(terrain, place))
+    tilt = np.eye(3) if place.on is None else rotation_to_normal(_ground_normal(terrain, place))
     return None if np.array_equal(tilt, np.eye(3)) else np.asarray(quaternion(tilt), float)
 
 
@@ -648,57 +655,60 @@ def make_placer(tree: Tree, terrain: Terrain, place: WheelPlace) -> Callable[[St
     wheel = wheels[name]
     centres: dict[bytes, Floats] = {}  # wheel centres in the base frame, by joint coordinates
 
-    def centre(state: State) -> Floats:
+    def find_wheel_centre(state: State) -> Floats:
         """Return the world position (3,) of the wheel's centre, m."""
         key = np.asarray(state.r, float).tobytes()
         if key not in centres:
-            centres[key] = _centre(tree, wheel, state.r)
+            centres[key] = _wheel_centre(tree, wheel, state.r)
         return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ centres[key])
 
     if place.on is None:
         return lambda state: replace(
-            state, p=np.asarray(state.p, float) - centre(state) + place.centre
+            state, p=np.asarray(state.p, float) - find_wheel_centre(state) + place.centre
         )
     smooth = find_smooth(terrain)
     if smooth is not None:
-        on = place_of(smooth, place.on, place.centre)
+        on = find_place(smooth, place.on, place.centre)
         return lambda state: place_on_smooth(tree, smooth, state, wheel, on)
-    N, d = _face(terrain, place.on)
-    tilt = rotation_to(N)
+    N, d = _find_face(terrain, place.on)
+    tilt = rotation_to_normal(N)
 
     def place_on_face(state: State) -> State:
+        """Return the state of the vehicle on the face."""
         tilted = replace(
             state,
             q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
             p=tilt @ np.asarray(state.p, float),
         )
-        target = centre(state)[:2] if place.centre is None else place.centre
+        target = find_wheel_centre(state)[:2] if place.centre is None else place.centre
         shift = np.zeros(3)
-        shift[:2] = np.asarray(target) - centre(tilted)[:2]
-        # The tilted vehicle touches the plane N . x = 0; this shift moves it to the plane N . x = d.
+        shift[:2] = np.asarray(target) - find_wheel_centre(tilted)[:2]
+        # The tilted vehicle touches the plane N . x = 0. Shift it vertically to the plane N . x = d
+        # of the face.
         shift[2] = (d - N[:2] @ shift[:2]) / N[2]
         return replace(tilted, p=tilted.p + shift)
 
     return place_on_face
 
 
-def _normal(terrain: Terrain, place: WheelPlace) -> Floats:
+def _ground_normal(terrain: Terrain, place: WheelPlace) -> Floats:
     """Return the normal (3,) of the ground on which a vehicle is placed."""
     assert place.on is not None
     smooth = find_smooth(terrain)
     if smooth is None:
-        return _face(terrain, place.on)[0]
-    return smooth.normal(*place_of(smooth, place.on, place.centre))
+        return _find_face(terrain, place.on)[0]
+    return smooth.normal(*find_place(smooth, place.on, place.centre))
 
 
-def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
+def _find_face(terrain: Terrain, name: str) -> tuple[Floats, float]:
     """Return normal (3,) and offset (m) of a named face; raise `ParameterError` if it faces downwards."""
     faces = named_faces(terrain)
     expect_known("no face", name, faces)
     N = faces[name].numbers[:3]
     if not N[2] > VERTICAL_NORMAL:
         raise ParameterError(
-            f"A machine cannot start on {name!r}: the face does not point upwards."
+            f"The machine cannot start on the face {name!r}, because this face does not point "
+            "upwards. Choose another face."
         )
     return N, float(faces[name].numbers[3])
 
@@ -707,8 +717,10 @@ VERTICAL_NORMAL = 1e-9
 """Largest vertical component of the unit normal of a wall, the round-off of a horizontal normal."""
 
 
-def _centre(tree: Tree, wheel: Wheel, r: Floats) -> Floats:
-    """Return the position (3,) of a wheel's centre in the base frame, m, at joint coordinates r."""
+def _wheel_centre(tree: Tree, wheel: Wheel, joint_coordinates: Floats) -> Floats:
+    """Return the position (3,) of a wheel's centre in the base frame, m, at joint coordinates."""
     link, _ = tree.place[wheel.body]
-    centre = point(geometry(tree, r), link, None, tree.local(wheel.body, wheel.centre))
+    centre = point(
+        geometry(tree, joint_coordinates), link, None, tree.point_in_link(wheel.body, wheel.centre)
+    )
     return np.asarray(centre.c, float)

@@ -19,7 +19,7 @@ Text = Annotated[str, Field(min_length=1)]
 class ScenarioTable(BaseModel):
     """Base class of scenario tables: immutable records that reject unknown keys."""
 
-    # Validators are built at first use, because one scenario uses few of the table types.
+    # Build validators at their first use, because one scenario uses few of the table types.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
@@ -28,11 +28,14 @@ def tables_by_tag(union: Any, key: str) -> dict[str, type[ScenarioTable]]:
     return {get_args(table.model_fields[key].annotation)[0]: table for table in get_args(union)}
 
 
-def check_rising(axis: Any) -> Any:
+def check_ends_increase(value_range: Any) -> Any:
     """Return an axis unchanged; raise `ValueError` if its upper end is not above its lower end."""
-    if not axis.low < axis.high:
-        raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
-    return axis
+    if not value_range.low < value_range.high:
+        raise ValueError(
+            f"the range goes from {value_range.low:g} to {value_range.high:g}: low must be smaller "
+            "than high"
+        )
+    return value_range
 
 
 def parse_limit(value: Any) -> float:
@@ -49,7 +52,7 @@ def parse_limit(value: Any) -> float:
     return bound
 
 
-def _vector(value: Any) -> tuple[float, float, float]:
+def _parse_vector(value: Any) -> tuple[float, float, float]:
     """Convert a list to a vector of three numbers."""
     if not isinstance(value, (list, tuple)) or len(value) != 3:
         raise ValueError(f"{value!r} is not a list of three numbers")
@@ -57,21 +60,21 @@ def _vector(value: Any) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _positive(value: float) -> float:
+def _check_positive(value: float) -> float:
     """Return a positive number unchanged; raise `ValueError` otherwise."""
     if value <= 0.0:
         raise ValueError(f"{value:g} is not greater than zero")
     return value
 
 
-def _not_negative(value: float) -> float:
+def _check_not_negative(value: float) -> float:
     """Return a non-negative number unchanged; raise `ValueError` otherwise."""
     if value < 0.0:
         raise ValueError(f"{value:g} is negative")
     return value
 
 
-def _slope(value: Any) -> float:
+def _parse_slope(value: Any) -> float:
     """Convert a slope to rad; values beyond a right angle are rejected as likely degrees."""
     slope = parse_number(value, "rad")
     if abs(slope) >= math.pi / 2:
@@ -107,7 +110,7 @@ Length = Annotated[
 
 Duration = Annotated[
     float,
-    BeforeValidator(lambda x: _positive(parse_number(x, "s"))),
+    BeforeValidator(lambda x: _check_positive(parse_number(x, "s"))),
     WithJsonSchema(_unit_schema("s")),
 ]
 """Type of a positive time in s, optionally written with a unit."""
@@ -115,19 +118,19 @@ Duration = Annotated[
 Quantity = Annotated[float, BeforeValidator(parse_number), WithJsonSchema(NUMBER_SCHEMA)]
 """Type of a number in SI units, or an angle written in degrees ("18deg")."""
 
-Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
+Slope = Annotated[float, BeforeValidator(_parse_slope), WithJsonSchema(NUMBER_SCHEMA)]
 """Type of a ground slope in rad, optionally written in degrees."""
 
 Positive = Annotated[
     float,
-    BeforeValidator(lambda x: _positive(parse_number(x, SI_UNITS))),
+    BeforeValidator(lambda x: _check_positive(parse_number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """Type of a positive number that is not an angle."""
 
 NotNegative = Annotated[
     float,
-    BeforeValidator(lambda x: _not_negative(parse_number(x, SI_UNITS))),
+    BeforeValidator(lambda x: _check_not_negative(parse_number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
 """Type of a non-negative number that is not an angle."""
@@ -137,42 +140,44 @@ Limit = Annotated[float, BeforeValidator(parse_limit), WithJsonSchema(NUMBER_SCH
 
 WorldVector = Annotated[
     tuple[float, float, float],
-    BeforeValidator(_vector),
+    BeforeValidator(_parse_vector),
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}),
 ]
 """Type of a vector (3,) in world axes."""
 
 
-def _numbers(value: Any) -> float | list[float]:
+def _parse_numbers(value: Any) -> float | list[float]:
     """Convert a number or a list of numbers, optionally with units, to SI units."""
     return [parse_number(x) for x in value] if isinstance(value, list) else parse_number(value)
 
 
-def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
+def _parse_places(value: Any) -> list[float] | dict[str, list[float | str]]:
     """Convert times or speeds (list), or coordinates of grid points (lists by name), to SI units."""
     if isinstance(value, dict):
-        return {name: [_label(x) for x in _non_empty(value[name])] for name in value}
-    return _list(value)
+        return {
+            name: [_parse_swept_value(x) for x in _check_non_empty(value[name])] for name in value
+        }
+    return _parse_number_list(value)
 
 
-def _label(value: Any) -> float | str:
+def _parse_swept_value(value: Any) -> float | str:
     """Convert a swept value: a name stays a name, anything else becomes a number in SI units."""
     return value if isinstance(value, str) and value.isidentifier() else parse_number(value)
 
 
-def _list(value: Any) -> list[float]:
+def _parse_number_list(value: Any) -> list[float]:
     """Convert a non-empty list of numbers, optionally with units, to SI units."""
-    return [parse_number(x) for x in _non_empty(value)]
+    return [parse_number(x) for x in _check_non_empty(value)]
 
 
-def _non_empty(value: Any) -> list[Any]:
+def _check_non_empty(value: Any) -> list[Any]:
     """Return a non-empty list unchanged; raise `ValueError` otherwise."""
     if not isinstance(value, list) or not value:
         raise ValueError(f"{value!r} is not a list of numbers")
     return value
 
 
-def _drift(value: Any) -> str | float:
+def _parse_drift_correction(value: Any) -> str | float:
     """Validate a drift correction: "project", "none" or a positive time constant in s."""
     if value in ("project", "none"):
         return str(value)
@@ -183,7 +188,7 @@ def _drift(value: Any) -> str | float:
     return parse_number(value)
 
 
-def _friction(value: Any) -> float | dict[str, float]:
+def _parse_friction(value: Any) -> float | dict[str, float]:
     """Convert one friction coefficient, or a table of coefficients by contact."""
     return (
         {k: parse_limit(v) for k, v in value.items()}
@@ -192,13 +197,16 @@ def _friction(value: Any) -> float | dict[str, float]:
     )
 
 
-def _ends(value: Any) -> tuple[float, float]:
+def _parse_interval(value: Any) -> tuple[float, float]:
     """Convert a list of two numbers to an interval with increasing ends."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ValueError(f"{value!r} is not a list of two numbers, the lower and the upper end")
     low, high = (parse_number(x) for x in value)
     if not low < high:
-        raise ValueError(f"goes from {low:g} to {high:g}; the lower end must be below the upper")
+        raise ValueError(
+            f"the range goes from {low:g} to {high:g}: the lower end must be smaller than the "
+            "upper end"
+        )
     return low, high
 
 
@@ -206,13 +214,13 @@ _LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
 """JSON Schema of a non-empty list of numbers."""
 Numbers = Annotated[
     float | list[float],
-    BeforeValidator(_numbers),
+    BeforeValidator(_parse_numbers),
     WithJsonSchema({"anyOf": [NUMBER_SCHEMA, _LIST_SCHEMA]}),
 ]
 """Type of one number or a list of numbers, SI units."""
 Places = Annotated[
     list[float] | dict[str, list[float | str]],
-    BeforeValidator(_places),
+    BeforeValidator(_parse_places),
     WithJsonSchema(
         {
             "anyOf": [
@@ -225,7 +233,7 @@ Places = Annotated[
 """Type of the times, speeds or grid points at which expected values apply."""
 Friction = Annotated[
     float | dict[str, float],
-    BeforeValidator(_friction),
+    BeforeValidator(_parse_friction),
     WithJsonSchema(
         {
             "anyOf": [
@@ -238,13 +246,13 @@ Friction = Annotated[
 """Type of a friction coefficient, or of coefficients by contact."""
 Ends = Annotated[
     tuple[float, float],
-    BeforeValidator(_ends),
+    BeforeValidator(_parse_interval),
     WithJsonSchema({"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}),
 ]
 """Type of an interval [lower end, upper end]."""
 DriftValue = Annotated[
     str | float,
-    BeforeValidator(_drift),
+    BeforeValidator(_parse_drift_correction),
     WithJsonSchema(
         {"anyOf": [{"enum": ["project", "none"]}, {"type": "number", "exclusiveMinimum": 0}]}
     ),
@@ -252,16 +260,16 @@ DriftValue = Annotated[
 """Type of a drift correction: "project", "none" or a time constant in s."""
 
 
-def motion_entry(value: Any) -> dict[str, str | float | list[float]]:
+def check_motion_table(value: Any) -> dict[str, str | float | list[float]]:
     """Validate the table of a prescribed joint motion: its name and its options."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         raise ValueError(f"{value!r} is not a table with a `name` and options")
-    return {k: v if k == "name" else _numbers(v) for k, v in value.items()}
+    return {k: v if k == "name" else _parse_numbers(v) for k, v in value.items()}
 
 
 MotionEntry = Annotated[
     dict[str, str | float | list[float]],
-    BeforeValidator(motion_entry),
+    BeforeValidator(check_motion_table),
     WithJsonSchema(
         {
             "type": "object",
@@ -297,44 +305,44 @@ def record_schema(record: Any, **tags: str) -> dict[str, Any]:
     }
 
 
-def _field_schema(hint: Any) -> dict[str, Any]:
+def _field_schema(annotation: Any) -> dict[str, Any]:
     """Return the JSON Schema of a dataclass field with the given type annotation."""
-    if hint in (str, bool):
-        return {"type": "string" if hint is str else "boolean"}
-    if hint is float:
+    if annotation in (str, bool):
+        return {"type": "string" if annotation is str else "boolean"}
+    if annotation is float:
         return dict(NUMBER_SCHEMA)
-    arguments = get_args(hint)
-    if get_origin(hint) is Mapping:
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Mapping:
         return {"type": "object", "additionalProperties": NUMBER_SCHEMA}
-    if get_origin(hint) is Sequence:
+    if get_origin(annotation) is Sequence:
         entry = {"type": "string"} if arguments[0] is str else dict(NUMBER_SCHEMA)
         return {"type": "array", "items": entry}
     return {"enum": list(arguments)} if isinstance(arguments[0], str) else dict(_LIST_SCHEMA)
 
 
-def field_value(hint: Any, value: Any) -> Any:
+def convert_field_value(annotation: Any, value: Any) -> Any:
     """Convert a value of a table to the annotated type of a dataclass field."""
-    if hint in (str, bool):
-        if not isinstance(value, hint):
-            expected = "a name" if hint is str else "true or false"
+    if annotation in (str, bool):
+        if not isinstance(value, annotation):
+            expected = "a name" if annotation is str else "true or false"
             raise ValueError(f"{value!r} is not {expected}")
         return value
-    if hint is Any:
+    if annotation is Any:
         return value
-    if hint is int:
+    if annotation is int:
         count = parse_number(value)
         if not count.is_integer():
             raise ValueError(f"{value!r} is not a whole number")
         return int(count)
-    arguments = get_args(hint)
+    arguments = get_args(annotation)
     if type(None) in arguments:  # the field is optional
-        return field_value(arguments[0], value)
-    if get_origin(hint) is Mapping:
+        return convert_field_value(arguments[0], value)
+    if get_origin(annotation) is Mapping:
         if not isinstance(value, dict):
             raise ValueError(f"{value!r} is not a table of numbers by name")
         return {name: parse_number(x) for name, x in value.items()}
-    if get_origin(hint) is Sequence:
-        return _sequence_value(arguments[0], value)
+    if get_origin(annotation) is Sequence:
+        return _convert_sequence(arguments[0], value)
     if arguments and isinstance(arguments[0], str):
         if value not in arguments:
             raise ValueError(f"{value!r} is not one of {', '.join(map(repr, arguments))}")
@@ -348,11 +356,13 @@ def field_value(hint: Any, value: Any) -> Any:
     return value if value == math.inf else parse_number(value)
 
 
-def _sequence_value(entry: type, value: Any) -> tuple[Any, ...]:
+def _convert_sequence(entry_type: type, value: Any) -> tuple[Any, ...]:
     """Convert a list of a table to names or numbers of any count; a single name is a list of one."""
-    if entry is str and isinstance(value, str):
+    if entry_type is str and isinstance(value, str):
         return (value,)
-    kind = "names" if entry is str else "numbers"
-    if not isinstance(value, list) or (entry is str and not all(isinstance(x, str) for x in value)):
+    kind = "names" if entry_type is str else "numbers"
+    if not isinstance(value, list) or (
+        entry_type is str and not all(isinstance(x, str) for x in value)
+    ):
         raise ValueError(f"{value!r} is not a list of {kind}")
-    return tuple(value) if entry is str else tuple(parse_number(x) for x in value)
+    return tuple(value) if entry_type is str else tuple(parse_number(x) for x in value)

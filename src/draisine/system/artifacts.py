@@ -31,7 +31,7 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey_redundancy
 from draisine.model import Model, Sensor
-from draisine.model.body import is_doubtful
+from draisine.model.body import may_be_invalid
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import GEOMETRY_SUFFIX, TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
@@ -81,7 +81,7 @@ class RecentCache:
         """Return the cached object of a key; if it does not exist, make it by `make` and cache it."""
         with _lock:
             if key in self._objects:
-                # Insert it again: the dictionary is ordered by last use.
+                # Insert the object again at the end: the dictionary is ordered by last use.
                 recent: T = self._objects.pop(key)
                 self._objects[key] = recent
                 return recent
@@ -89,8 +89,7 @@ class RecentCache:
         if key is None:
             return new
         with _lock:
-            # Another thread may have made the same object meanwhile; all threads use the first
-            # one.
+            # Another thread may have made the same object meanwhile. All threads use the first one.
             kept: T = self._objects.setdefault(key, new)
             while len(self._objects) > self._capacity:
                 self._objects.pop(next(iter(self._objects)))
@@ -107,7 +106,7 @@ class MachineTask:
     law: Law | None = None  # control law, or None
     states: int = 0  # number of states of the control law
     correction: float | None = None  # rate of gap correction, 1/s; None: no correction
-    # configuration at which pivots are chosen; None: zero configuration of the model
+    # Configuration at which pivots are chosen; None for the zero configuration of the model
     configuration: PivotPoint | None = None
 
     @property
@@ -197,20 +196,20 @@ class Artifacts:
         tracing = self.trace()
         bodies = tracing.model.bodies
         outputs = {"mass": [b.mass for b in bodies], "inertia": [b.inertia for b in bodies]}
-        return tracing.program("bodies", {}, outputs)
+        return tracing.make_program("bodies", {}, outputs)
 
     @cached_property
     def digest(self) -> str | None:
         """The digest of the model and of the source code that derives programs; None if the vehicle has no
         fingerprint.
         """
-        return fingerprint((self.drawing, self.nominal, deriving_code()))
+        return fingerprint((self.drawing, self.nominal, digest_deriving_code()))
 
-    def _key(self, *task: Hashable) -> str | None:
+    def _digest_request(self, *parts: Hashable) -> str | None:
         """Return the digest of a request for this vehicle; None if a part of the request has no
         fingerprint.
         """
-        identity = (self.digest, *task)
+        identity = (self.digest, *parts)
         return None if None in identity else hashlib.sha256(repr(identity).encode()).hexdigest()
 
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
@@ -220,11 +219,11 @@ class Artifacts:
         key = ("survey", mode, tuple(parameters.values()))
         return self._recent.get(key, lambda: survey_redundancy(self.draw, parameters, mode))
 
-    def decide(
+    def choose_redundancy(
         self, task: MachineTask, parameters: Mapping[str, float]
     ) -> tuple[tuple[str, ...], PivotPoint | None]:
-        """Return which constraint rows are omitted, because they are redundant (labels), and at which
-        configuration pivots are chosen (None: the zero configuration).
+        """Return which redundant constraint rows are omitted (their labels), and the configuration
+        in which pivots are chosen (None for the zero configuration).
         """
         rank_survey = self.survey(task.mode, parameters)
         if task.configuration is None:
@@ -237,19 +236,24 @@ class Artifacts:
         q, r = map(np.array, task.configuration)
         return redundant_rows_at(rank_survey, model, task.mode, q, r), task.configuration
 
-    def choose(self, task: MachineTask) -> Pivoting:
+    def choose_pivoting(self, task: MachineTask) -> Pivoting:
         """Return the independent speeds and the pivots for the request `task`."""
-        key = self._key("choice", task.key)
+        key = self._digest_request("choice", task.key)
 
-        def make() -> Pivoting:
-            return self._derivation(task).choice
+        def make_pivoting() -> Pivoting:
+            """Return the independent speeds and pivots from a new derivation."""
+            return self._derive_mode(task).choice
 
         return self._recent.get(
-            key, lambda: _load_or_make(self.store, key, make, _dump_choice, _load_choice)
+            key,
+            lambda: _load_or_make(self.store, key, make_pivoting, _dump_pivoting, _load_pivoting),
         )
 
-    def _derivation(self, task: MachineTask, choice: Pivoting | None = None) -> Derivation:
-        spare, configuration = self.decide(task, self.nominal)
+    def _derive_mode(self, task: MachineTask, choice: Pivoting | None = None) -> Derivation:
+        """Return the derivation of the equations of motion for a request, with the given or with
+        new pivots.
+        """
+        spare, configuration = self.choose_redundancy(task, self.nominal)
         point = {}
         if configuration is not None:
             point = {
@@ -263,25 +267,27 @@ class Artifacts:
     def mode_programs(self, task: MachineTask, choice: Pivoting) -> Programs:
         """Return the programs of one contact mode with the given pivots."""
         pivots = fingerprint((choice.independent, choice.pivots, choice.spare, choice.along_tree))
-        # The configuration only serves to choose the pivots; equal pivots have equal programs.
+        # The configuration serves only to choose pivots. Leave it out of the key, because requests
+        # with equal pivots have equal programs.
         identity = MachineTask(task.mode, task.law, task.states, task.correction)
-        key = self._key("mode", identity.key, pivots)
+        key = self._digest_request("mode", identity.key, pivots)
 
-        def derive(name: str) -> Program:
-            return PROGRAM_DERIVATIONS[name](self._derivation(task, choice))
+        def derive_program(name: str) -> Program:
+            """Return the program of the contact mode with this name."""
+            return PROGRAM_DERIVATIONS[name](self._derive_mode(task, choice))
 
         return self._recent.get(
-            key, lambda: Programs(tuple(PROGRAM_DERIVATIONS), derive, self.store, key)
+            key, lambda: Programs(tuple(PROGRAM_DERIVATIONS), derive_program, self.store, key)
         )
 
     def observe_with_signals(
-        self, task: MachineTask, choice: Pivoting, added: Sequence[Sensor]
+        self, task: MachineTask, choice: Pivoting, added_sensors: Sequence[Sensor]
     ) -> Program:
         """Return the program `observe` of a contact mode with the ideal signals of sensors, for exports. The
-        sensors are those of the vehicle and the sensors `added`.
+        sensors are those of the vehicle and the sensors `added_sensors`.
         """
-        derivation = self._derivation(task, choice)
-        return derive_observe(derivation, (*derivation.model.sensors, *added))
+        derivation = self._derive_mode(task, choice)
+        return derive_observe(derivation, (*derivation.model.sensors, *added_sensors))
 
     def contact_programs(
         self, law: Law | None, states: int, motions: tuple[Program, ...]
@@ -290,18 +296,20 @@ class Artifacts:
         `states` states. `motions` are the programs of moving ground.
         """
         moving = [motion.dumps() for motion in motions]
-        key = self._key("contact", fingerprint((law, states, moving)))
+        key = self._digest_request("contact", fingerprint((law, states, moving)))
 
-        def derive(name: str) -> Program:
+        def derive_program(name: str) -> Program:
+            """Return the program of the vehicle on a terrain with this name."""
             return TerrainDerivation(self.trace(law, states), motions).derive(name)
 
-        def make() -> Programs:
+        def make_programs() -> Programs:
+            """Return the programs of the vehicle on a terrain, each derived at its first use."""
             names = program_names(self.drawing, len(motions))
             geometries = [name + GEOMETRY_SUFFIX for name, (_, kind, _) in names.items() if kind]
             modes = mode_names(self.drawing)
-            return Programs((*names, *geometries, *modes), derive, self.store, key)
+            return Programs((*names, *geometries, *modes), derive_program, self.store, key)
 
-        return self._recent.get(key, make)
+        return self._recent.get(key, make_programs)
 
     def bind(self, program: Program, parameters: Floats) -> Compiled:
         """Return the machine code of any program, bound to the values of the parameters."""
@@ -329,17 +337,19 @@ def _load_or_make(
     return artifact
 
 
-def _dump_choice(choice: Pivoting) -> bytes:
+def _dump_pivoting(choice: Pivoting) -> bytes:
+    """Return a choice of pivots as bytes for the store."""
     return json.dumps(astuple(choice)).encode()
 
 
-def _load_choice(stored: bytes) -> Pivoting:
+def _load_pivoting(stored: bytes) -> Pivoting:
+    """Return the choice of pivots from the bytes of `_dump_pivoting`."""
     independent, pivots, *others = json.loads(stored)
     return Pivoting(independent, [(i, j) for i, j in pivots], *others)
 
 
 @cache
-def deriving_code() -> str:
+def digest_deriving_code() -> str:
     """Return a digest of the source code on which derivations depend."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
@@ -383,7 +393,7 @@ def find_invalid_machines(artifacts: Artifacts, parameters: Floats) -> dict[int,
         mass = bodies["mass"].T
         tensors = bodies["inertia"].T  # no column axis if no inertia depends on a parameter
         tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
-        doubtful = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
+        doubtful = np.full(len(first), may_be_invalid(mass, tensors).any(axis=-1))
         doubtful[distinct.argmin(axis=1)] = True
         doubtful[distinct.argmax(axis=1)] = True
         checked = np.flatnonzero(doubtful).tolist()

@@ -98,7 +98,7 @@ class ClosedForm:
     variation = CompiledProgram("variation", "`M udot = f` and all outputs, with derivatives.")
 
     def __reduce__(self) -> Any:
-        return _machine_again, (self.system, self.task)
+        return _restore_machine, (self.system, self.task)
 
     @property
     def mode(self) -> Mode:
@@ -118,7 +118,7 @@ class ClosedForm:
     @cached_property
     def choice(self) -> Pivoting:
         """The independent speeds, and the pivots that eliminate the dependent speeds."""
-        return self.artifacts.choose(self.task)
+        return self.artifacts.choose_pivoting(self.task)
 
     @cached_property
     def programs(self) -> Programs:
@@ -151,7 +151,10 @@ class ClosedForm:
         """The magnitudes of the pivots at the configuration at which they were chosen, for the parameters
         of this system.
         """
-        q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
+        q, r = self._pivot_configuration or (
+            self._inner_quaternion,
+            np.zeros(self.layout.count("r")),
+        )
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
     def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
@@ -159,17 +162,17 @@ class ClosedForm:
         at the configuration at which the pivots were chosen. `frames` are the inner base frames of these
         sets; they are computed if omitted.
         """
-        if self._chosen_at is None:
+        if self._pivot_configuration is None:
             x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
         else:
-            q, r = self._chosen_at
+            q, r = self._pivot_configuration
             x = np.repeat(self.rate.inputs.pack(q=q, r=r)[:, None], parameters.shape[1], axis=1)
         return np.abs(self.rate.batch(x, self.rate.tables(parameters))["pivots"])
 
     @cached_property
-    def _chosen_at(self) -> PivotPoint | None:
+    def _pivot_configuration(self) -> PivotPoint | None:
         """The configuration at which the pivots were chosen; None: zero configuration."""
-        return self.artifacts.decide(self.task, self.artifacts.nominal)[1]
+        return self.artifacts.choose_redundancy(self.task, self.artifacts.nominal)[1]
 
     @cached_property
     def floors(self) -> Floats:
@@ -182,17 +185,17 @@ class ClosedForm:
         """
         return MIN_PIVOT_RATIO * self.pivots_for(parameters, frames)
 
-    def sound(self) -> bool:
+    def is_valid_for_system(self) -> bool:
         """Return whether this closed form, derived at the nominal parameters, is valid for the parameters of
         the system.
 
         It is invalid if a joint axis has become parallel to the reference axis of its frame, or if a
         redundant constraint row has become independent.
         """
-        # The common case needs no further computation.
+        # At the nominal parameters the closed form is valid without further computation.
         if self.artifacts.nominal == self.system.parameters:
             return True
-        spare, _ = self.artifacts.decide(self.task, self.system.parameters)
+        spare, _ = self.artifacts.choose_redundancy(self.task, self.system.parameters)
         if tuple(self.choice.spare) != spare:
             return False
         tables = (self.bind("frame").table, self.rate.table)
@@ -217,19 +220,19 @@ class ClosedForm:
         return quaternion(axes), out["o"]
 
     @cached_property
-    def _unheld(self) -> Floats:
+    def _no_anchors(self) -> Floats:
         """Zeros for the anchor points of pins, used when the positions of pins are not checked."""
         return np.zeros(self.entry.inputs.count("anchors"))
 
     @cached_property
-    def _turn(self) -> Floats:
+    def _inner_quaternion(self) -> Floats:
         """The quaternion of the inner base frame relative to the user's base frame."""
         return quaternion(self.frame[0])
 
     @cached_property
-    def _back(self) -> Floats:
+    def _user_quaternion(self) -> Floats:
         """The quaternion of the user's base frame relative to the inner base frame."""
-        return _reverse(self._turn)
+        return _invert_quaternions(self._inner_quaternion)
 
     @property
     def columns(self) -> list[int]:
@@ -245,8 +248,8 @@ class ClosedForm:
         (3,), or (4, N) and (3, N) for N states. `frames` are the inner base frames of other parameters, one
         column per state.
         """
-        turn, origin = (self._turn, self.frame[1]) if frames is None else frames
-        return quaternion_product(q, turn), p + _rotate(q, origin)
+        turn, origin = (self._inner_quaternion, self.frame[1]) if frames is None else frames
+        return quaternion_product(q, turn), p + _rotate_vectors(q, origin)
 
     def user_pose(
         self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None
@@ -255,18 +258,23 @@ class ClosedForm:
         `frames` are the inner base frames of other parameters, one column per state.
         """
         origin = self.frame[1] if frames is None else frames[1]
-        back = self._back if frames is None else _reverse(frames[0])
-        # Plain floats are faster than arrays of four numbers.
+        back = self._user_quaternion if frames is None else _invert_quaternions(frames[0])
+        # Products of plain floats are faster than those of arrays with four numbers.
         user = quaternion_product(*((q.tolist(), back.tolist()) if q.ndim == 1 else (q, back)))
-        return user, p - _rotate(user, origin)
+        return user, p - _rotate_vectors(user, origin)
 
-    def user_speeds(self, s: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the user's speeds v (n, N) for speeds s (n, N) of the inner base frame, with V at its
-        origin. `frames` are the inner base frames of other parameters, one column per state.
+    def user_speeds(
+        self, inner_speeds: Floats, frames: tuple[Floats, Floats] | None = None
+    ) -> Floats:
+        """Return the user's speeds v (n, N) from the speeds `inner_speeds` (n, N) of the inner base
+        frame, with V at its origin. `frames` are the inner base frames of other parameters, one
+        column per state.
         """
-        speeds = np.zeros((6 + len(self.system.model.joints), s.shape[1]))
-        speeds[self.columns] = s
-        turn, o = (self._turn[:, None], self.frame[1][:, None]) if frames is None else frames
+        speeds = np.zeros((6 + len(self.system.model.joints), inner_speeds.shape[1]))
+        speeds[self.columns] = inner_speeds
+        turn, o = (
+            (self._inner_quaternion[:, None], self.frame[1][:, None]) if frames is None else frames
+        )
         A = rotation(turn)
         V, W = ((A * x).sum(axis=1) for x in (speeds[:3], speeds[3:6]))
         speeds[:3] = V - np.cross(W.T, o.T).T
@@ -305,10 +313,16 @@ class ClosedForm:
         ConfigurationError
             If speeds violate the constraints or closed contacts are open.
         """
-        held = self._unheld if anchors is None else anchors
+        held = self._no_anchors if anchors is None else anchors
         try:
             entry = self.entry(
-                t=[t], q=state.q, p=state.p, r=state.r, v=state.v, turn=self._turn, anchors=held
+                t=[t],
+                q=state.q,
+                p=state.p,
+                r=state.r,
+                v=state.v,
+                turn=self._inner_quaternion,
+                anchors=held,
             )
         except (AttributeError, TypeError, ValueError):
             raise make_state_error(self.system, state) from None
@@ -365,9 +379,12 @@ class ClosedForm:
         """Raise ConfigurationError if a state violates the constraints of the contact mode or its closed
         contacts are open.
         """
-        violation = _largest(entry["broken"])
-        # The tolerance is relative, but a speed below 1 is compared with 1.
-        if not (violation <= tolerance or violation <= tolerance * _largest(entry["speeds"])):
+        violation = _largest_magnitude(entry["broken"])
+        # The tolerance is relative to the largest speed, but at least absolute: speeds below 1 (m/s
+        # or rad/s) count as 1.
+        if not (
+            violation <= tolerance or violation <= tolerance * _largest_magnitude(entry["speeds"])
+        ):
             worst = int(np.argmax(np.abs(entry["broken"])))
             label = constraints.row_labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
@@ -375,9 +392,9 @@ class ClosedForm:
                 "Build the state with draisine.state(), which solves for consistent speeds (at the time t), "
                 "with the same contacts: pass the same `mode` to state() and to ContactOptions."
             )
-        if gap < np.inf and not _largest(entry["conditions"]) <= gap:
+        if gap < np.inf and not _largest_magnitude(entry["conditions"]) <= gap:
             raise ConfigurationError(
-                f"the state is {_largest(entry['conditions']):.3g} m off its closed contacts "
+                f"the state is {_largest_magnitude(entry['conditions']):.3g} m off its closed contacts "
                 f"{dict(self.mode)}. Build it with draisine.state(), open the contact, or run on a "
                 "terrain (simulate(..., terrain=...))."
             )
@@ -462,8 +479,8 @@ def check_inertia(tree: Tree, mode: Mode) -> None:
     at_rest = np.zeros(6 + n)
     inputs = np.zeros(len(model.inputs))
     idle: Floats | None = None
-    # The zero configuration may be singular by its symmetry. Therefore, a nearby configuration
-    # without symmetry is tested as well.
+    # The zero configuration may be singular because of its symmetry. Therefore a configuration
+    # nearby without symmetry is tested as well.
     for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
         out = multiplier.evaluate_free_dynamics(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
         joints = [*np.eye(6 + n)[driven], *couplings.coupling_rows(tree, geometry(tree, r))]
@@ -474,27 +491,27 @@ def check_inertia(tree: Tree, mode: Mode) -> None:
     raise multiplier.massless_motion_error(np.asarray(idle), model.speeds)
 
 
-def _largest(x: Floats) -> float:
+def _largest_magnitude(values: Floats) -> float:
     """Return the largest absolute value of a few numbers, faster than NumPy; NaN if one is NaN."""
-    sizes = list(map(abs, x.tolist()))
+    sizes = list(map(abs, values.tolist()))
     total = sum(sizes)
     return max(sizes, default=0.0) if total == total else total
 
 
-def _reverse(q: Floats) -> Floats:
+def _invert_quaternions(q: Floats) -> Floats:
     """Return the inverse unit quaternions."""
     return (q.T * np.array([1.0, -1.0, -1.0, -1.0])).T
 
 
-def _rotate(q: Floats, x: Floats) -> Floats:
+def _rotate_vectors(quaternions: Floats, vectors: Floats) -> Floats:
     """Return vectors (3,) or (3, N) rotated by unit quaternions (4,) or (4, N)."""
-    R = rotation(q.tolist() if q.ndim == 1 else q)
-    if x.ndim == 2:
-        return np.einsum("ijt,jt->it", R, x)
-    return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
+    R = rotation(quaternions.tolist() if quaternions.ndim == 1 else quaternions)
+    if vectors.ndim == 2:
+        return np.einsum("ijt,jt->it", R, vectors)
+    return R @ vectors if R.ndim == 2 else np.tensordot(R, vectors, axes=(1, 0))
 
 
-def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
+def _restore_machine(system: "System", task: MachineTask) -> ClosedForm:
     """Return the compiled contact mode of an unpickled system; pickles contain no machine code, which comes
     from the store.
     """

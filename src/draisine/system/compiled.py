@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import prototype
+from draisine.codegen.program import native_signature
 from draisine.codegen.targets.native import Native
 from draisine.system.layout import input_layout, output_layout
 
@@ -49,23 +49,26 @@ class Compiled:
 
     @cached_property
     def table(self) -> Floats:
-        """The results of the prologue for the bound parameters."""
+        """The prologue results for the bound parameters: intermediate results of the program that
+        depend on parameters only.
+        """
         table: Floats = np.zeros(self.native.size_table)
         address = table.ctypes.data
-        prototype()(self.native.prologue)(self._parameters.ctypes.data, address, address, 1)
+        native_signature()(self.native.prologue)(self._parameters.ctypes.data, address, address, 1)
         return table
 
     @cached_property
-    def _buffers(self) -> _Buffers:
+    def _thread_buffers(self) -> _Buffers:
+        """Input and output arrays of each thread."""
         return _Buffers(self.native.size_in, self.table, self.native.size_out)
 
-    def flat(self, x: Floats) -> Floats:
+    def flat(self, inputs: Floats) -> Floats:
         """Return all outputs as one flat array for all inputs as one flat array: the fastest call from
         Python.
         """
-        buffers = self._buffers
-        buffers.x[:] = x
-        self._call(*buffers.arguments)
+        buffers = self._thread_buffers
+        buffers.x[:] = inputs
+        self._native_call(*buffers.arguments)
         return buffers.out.copy()
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
@@ -73,8 +76,9 @@ class Compiled:
         return self.outputs.split(self.flat(self.inputs.pack(**inputs)))
 
     @cached_property
-    def _call(self) -> Any:
-        return prototype()(self.native.call)
+    def _native_call(self) -> Any:
+        """The C function of the program, which takes addresses of arrays."""
+        return native_signature()(self.native.call)
 
     @property
     def address(self) -> int:
@@ -101,13 +105,16 @@ class Compiled:
         return self.native.lanes
 
     def tables(self, parameters: Floats) -> Floats:
-        """Return the results of the prologue (entries, sets) for sets of parameters (parameters, sets)."""
+        """Return the prologue results (entries, sets), which depend on parameters only, for sets of
+        parameters (parameters, sets).
+        """
         self.native.batch  # noqa: B018 - loads the SIMD code, which contains the prologue
         out: Floats = np.empty((parameters.shape[1], self.native.size_table))
         rows = np.ascontiguousarray(parameters.T, dtype=float)
-        # Neighbouring sets are often equal: run the prologue only where a set differs from the one before.
+        # Neighbouring sets of parameters are often equal. Evaluate the prologue only for sets that
+        # differ from the previous one.
         fresh = np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
-        call = prototype()(self.native.prologue)
+        call = native_signature()(self.native.prologue)
         for k in (0, *fresh.tolist()):
             source = rows.ctypes.data + k * rows.strides[0]
             target = out.ctypes.data + k * out.strides[0]
@@ -118,33 +125,35 @@ class Compiled:
             out = out[np.maximum.accumulate(starts)]
         return out.T
 
-    def batch(self, x: Floats, table: Floats | None = None) -> dict[str, Floats]:
-        """Return the outputs by name, (entries, states), for inputs x (entries, states).
+    def batch(self, inputs: Floats, prologue_results: Floats | None = None) -> dict[str, Floats]:
+        """Return the outputs by name, (entries, states), for inputs (entries, states).
 
         SIMD lanes evaluate several states at once. `table` may contain one column of the prologue's results
         per state; by default all states have the parameters of this object.
         """
-        count = x.shape[1]
-        call = prototype()(self.native.batch)
+        count = inputs.shape[1]
+        call = native_signature()(self.native.batch)
         padded = -(-count // self.native.lanes) * self.native.lanes
-        wide = pad_columns(x, padded)
-        table = pad_columns(self.table[:, None] if table is None else table, padded)
+        wide = pad_columns(inputs, padded)
+        prologue_results = pad_columns(
+            self.table[:, None] if prologue_results is None else prologue_results, padded
+        )
         out: Floats = np.empty((self.native.size_out, padded))
-        call(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
+        call(wide.ctypes.data, prologue_results.ctypes.data, out.ctypes.data, padded)
         return self.outputs.split(out[:, :count])
 
-    def batches(self, x: Floats, table: Floats) -> Floats:
+    def batches(self, inputs: Floats, prologue_results: Floats) -> Floats:
         """Return outputs (times, outputs, N) for inputs (times, inputs, N) of N vehicles and their prologue
         results `table` (entries, N); N is a multiple of `lanes`.
         """
-        x = np.ascontiguousarray(x)
-        table = np.ascontiguousarray(table)
-        out: Floats = np.empty((len(x), self.native.size_out, x.shape[2]))
-        call = prototype()(self.native.batch)
-        for k in range(len(x)):
-            source = x.ctypes.data + k * x.strides[0]
+        inputs = np.ascontiguousarray(inputs)
+        prologue_results = np.ascontiguousarray(prologue_results)
+        out: Floats = np.empty((len(inputs), self.native.size_out, inputs.shape[2]))
+        call = native_signature()(self.native.batch)
+        for k in range(len(inputs)):
+            source = inputs.ctypes.data + k * inputs.strides[0]
             target = out.ctypes.data + k * out.strides[0]
-            call(source, table.ctypes.data, target, x.shape[2])
+            call(source, prologue_results.ctypes.data, target, inputs.shape[2])
         return out
 
 

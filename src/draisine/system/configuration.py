@@ -88,11 +88,11 @@ def find_configurations(
     """
     pose = Configuration(machine, len(next(iter(requested.values()))), parameters=parameters)
     expect_known("no coordinate", requested, [x for x in pose.names if x not in pose.fast])
-    pose.reach(requested)
+    pose.move_to(requested)
     return pose.y
 
 
-def displace(machine: Any, y: Floats, dx: Floats) -> Floats:
+def displace_states(machine: Any, y: Floats, dx: Floats) -> Floats:
     """Return state vectors (N, entries) after finite displacements dx (N, n) of their configurations, in
     the coordinates of the speeds.
     """
@@ -135,7 +135,7 @@ class Configuration:
         self.t = t
         self._parameters = parameters
         self._tilt = tilt
-        self._initial = self.table(machine.initial)
+        self._initial = self.prologue_table(machine.initial)
         self.names = state_names(model)
         self.columns = len(machine.columns)
         self.frames = None if parameters is None else machine.frames_for(parameters.T)
@@ -148,11 +148,13 @@ class Configuration:
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *SOFT_POSE]
         level, tilted = self._evaluate_level_and_tilted(np.arange(count))
-        # All named values (N, values) of the zero configuration, on level ground and on the slope.
+        # All named values (N, values) of the zero configuration, with gravity vertical (level
+        # ground) and tilted (slope)
         self.start = level["values"].T
         self._drawn = tilted["values"].T
-        # `fast`: named values that depend on speeds are rates; all others are coordinates.
-        gradients = self.by_speed()
+        # Named values with a gradient with respect to the speeds are rates; all others are
+        # coordinates.
+        gradients = self.speed_gradients()
         self.fast = {name for name, row in zip(self.names, gradients, strict=True) if np.any(row)}
 
     @property
@@ -170,28 +172,30 @@ class Configuration:
         """The joint coordinates (rad or m) of the first configuration."""
         return self.y[0, self.machine.layout.r]
 
-    def table(self, program: "Compiled") -> Floats | None:
+    def prologue_table(self, program: "Compiled") -> Floats | None:
         """Return the prologue results of a program, one column per vehicle; None if all vehicles have equal
         parameters.
         """
         return None if self._parameters is None else program.tables(self._parameters.T)
 
-    def tree(self, k: int) -> Tree:
-        """Return the kinematic tree of vehicle k."""
+    def numerical_tree(self, vehicle_index: int) -> Tree:
+        """Return the kinematic tree of one vehicle."""
         system = self.machine.system
         if self._parameters is None:
             return system.tree
-        parameters = dict(zip(system.parameters, self._parameters[k].tolist(), strict=True))
+        parameters = dict(
+            zip(system.parameters, self._parameters[vehicle_index].tolist(), strict=True)
+        )
         return assemble(system.artifacts.draw(parameters))
 
     def evaluate(
-        self, s: Floats | None = None, indices: Floats | None = None, tilted: bool = False
+        self, speeds: Floats | None = None, indices: Floats | None = None, tilted: bool = False
     ) -> dict[str, Floats]:
         """Return the outputs of the program `initial`, one column for each configuration.
 
         Parameters
         ----------
-        s
+        speeds
             Speeds (n,) of the inner base frame and joints, equal for all configurations; by default zero.
         indices
             Indices of the configurations; by default all.
@@ -200,22 +204,22 @@ class Configuration:
         """
         y = self.y if indices is None else self.y[indices]
         if tilted:
-            y = self._turn(y)
+            y = self._rotate_by_tilt(y)
         table = self._initial
         if indices is not None and table is not None:
             table = table[:, indices]
         parts = self.machine.layout.split(y.T)
         count = len(y)
         inputs = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
-        if s is not None:
-            inputs["s"] = np.repeat(s[:, None], count, axis=1)
+        if speeds is not None:
+            inputs["s"] = np.repeat(speeds[:, None], count, axis=1)
         program = self.machine.initial
         if program.inputs.count("anchors") and self.machine.system.model.ground is None:
             out = program.batch(program.inputs.pack(**inputs), table)
-            inputs["anchors"] = self._pinned(out["conditions"])
+            inputs["anchors"] = self._set_anchors(out["conditions"])
         return program.batch(program.inputs.pack(**inputs), table)
 
-    def _turn(self, y: Floats) -> Floats:
+    def _rotate_by_tilt(self, y: Floats) -> Floats:
         """Return state vectors rotated by the quaternion `tilt` about the world's origin."""
         if self._tilt is None:
             return y
@@ -245,7 +249,7 @@ class Configuration:
             tilted[name] = gradients
         return level, tilted
 
-    def _pinned(self, conditions: Floats) -> Floats:
+    def _set_anchors(self, conditions: Floats) -> Floats:
         """Return anchor points (m) at the present positions of the pins, because a pin may close at any
         position.
         """
@@ -258,7 +262,7 @@ class Configuration:
                 anchors[3 * pins.index(k) + "xyz".index(name)] = value
         return anchors
 
-    def by_speed(self) -> Floats:
+    def speed_gradients(self) -> Floats:
         """Return the gradients (values, n) of all named values with respect to the speeds, at the first
         configuration. The speeds are random, because some gradients vanish at rest by symmetry.
         """
@@ -266,27 +270,27 @@ class Configuration:
         out = self.evaluate(rng.normal(size=self.columns), np.array([0]))
         return out["by_speed"][:, 0].reshape(self.columns, -1).T
 
-    def closed_drawing(self, requested: Iterable[str]) -> Floats:
+    def close_loops(self, requested: Iterable[str]) -> Floats:
         """Return the joint coordinates (N, joints) nearest to the zero configuration that close all
         kinematic loops; requested coordinates keep their values of the zero configuration.
         """
-        self.approach({name: self._drawn[:, self.names.index(name)] for name in requested})
+        self.try_move_to({name: self._drawn[:, self.names.index(name)] for name in requested})
         return self.y[:, self.machine.layout.r].copy()
 
-    def reach(self, targets: Mapping[str, Floats]) -> None:
+    def move_to(self, targets: Mapping[str, Floats]) -> None:
         """Move the configurations from the zero configuration to the targets; raise ConfigurationError if a
         target cannot be reached.
         """
-        for text in self.approach(targets).values():
+        for text in self.try_move_to(targets).values():
             raise ConfigurationError(text)
 
-    def approach(self, targets: Mapping[str, Floats]) -> dict[int, str]:
+    def try_move_to(self, targets: Mapping[str, Floats]) -> dict[int, str]:
         """Move the configurations from the zero configuration to the targets, distant angles in steps.
         Return the error messages of targets that cannot be reached, by index.
         """
         model = self.machine.system.model
-        # Positions, heading and wheel spins enter the equations linearly or not at all: they need
-        # no steps.
+        # Position, heading and wheel spins enter the constraint equations linearly or not at all.
+        # Newton's method reaches them in one step.
         linear = {"x", "y", "z", "yaw", *(model.joints[k].name for k in self._spinning)}
         largest_angle = np.zeros(len(self.y))
         for name in targets.keys() - linear:
@@ -297,17 +301,23 @@ class Configuration:
         for k in range(1, int(steps.max(initial=0)) + 1):
             indices = np.flatnonzero(k <= steps)
             goal = {n: x0 + k / steps * (targets[n] - x0) for n, x0 in begin.items()}
-            # Intermediate goals need little precision: they only serve as a start for the next
-            # goal.
+            # Intermediate goals need a low accuracy only, because each serves as the start for the
+            # next goal.
             precision = np.where(k == steps, 1e-15, 1e-3)
             residual[indices] = self._solve_newton(goal, indices, precision)
         failed = np.flatnonzero(~(residual < MAX_RESIDUAL)).tolist()
-        return {k: self._unreached(targets, float(residual[k]), k) for k in failed}
+        return {k: self._describe_unreached(targets, float(residual[k]), k) for k in failed}
 
-    def _unreached(self, targets: Mapping[str, Floats], residual: float, k: int) -> str:
-        """Return the error message for configuration k, whose targets cannot be reached."""
-        requests = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
-        if prescribed := self._find_prescribed(targets, k):
+    def _describe_unreached(
+        self, targets: Mapping[str, Floats], residual: float, configuration_index: int
+    ) -> str:
+        """Return the error message for the configuration with this index, whose targets cannot be
+        reached.
+        """
+        requests = ", ".join(
+            f"{name} = {x[configuration_index]:.6g}" for name, x in targets.items()
+        )
+        if prescribed := self._check_prescribed(targets, configuration_index):
             return prescribed
         return (
             f"no configuration has {requests or 'closed contacts'} with the contacts "
@@ -315,19 +325,23 @@ class Configuration:
             "open a contact."
         )
 
-    def _find_prescribed(self, requested: Mapping[str, Floats], k: int) -> str:
-        """Return the error message if a request contradicts a prescribed joint motion; otherwise an empty
-        string.
+    def _check_prescribed(self, requested: Mapping[str, Floats], configuration_index: int) -> str:
+        """Return the error message if requested values contradict a prescribed joint motion;
+        otherwise an empty string.
         """
         for joint in self.machine.system.model.joints:
             if joint.motion is None:
                 continue
             r, rdot, _ = joint.motion(self.t)
             for name, value in ((joint.name, r), (f"{joint.name}_rate", rdot)):
-                if name in requested and abs(requested[name][k] - float(value)) > 1e-9:
+                if (
+                    name in requested
+                    and abs(requested[name][configuration_index] - float(value)) > 1e-9
+                ):
                     return (
-                        f"{name} = {requested[name][k]:.6g} is not possible: the joint {joint.name!r} "
-                        f"follows a prescribed motion, with {name} = {float(value):.6g} at {self.t:g} s. "
+                        f"{name} = {requested[name][configuration_index]:.6g} is not possible: "
+                        f"the joint {joint.name!r} follows a prescribed motion, "
+                        f"with {name} = {float(value):.6g} at {self.t:g} s. "
                         "Leave it out, or change that motion."
                     )
         return ""
@@ -346,16 +360,17 @@ class Configuration:
         size = np.full(len(self.y), np.inf)
         active = indices
         for _ in range(60):
-            residual, rows, hard, chosen = self._equations(goal, active)
+            residual, rows, hard, chosen = self._assemble_equations(goal, active)
             hard_error[active] = np.abs(residual[:, :hard]).max(axis=1, initial=0.0)
             error[active] = np.abs(np.where(chosen, residual, 0.0)).max(axis=1, initial=0.0)
             finite = np.isfinite(residual).all(axis=1)
             active = active[finite]
-            step = -_solve(rows[finite], residual[finite], chosen[finite])
+            step = -_solve_chosen(rows[finite], residual[finite], chosen[finite])
             last_size = size[active]
             size[active] = np.abs(step).max(axis=1, initial=0.0)
             is_small = np.minimum(size[active], error[active]) < precision[active]
-            # Steps at the level of rounding do not become smaller: that is the limit of accuracy.
+            # When Newton steps reach the size of rounding errors, they do not become smaller: stop
+            # at this limit of accuracy.
             is_rounding = (size[active] < MAX_RESIDUAL) & (size[active] >= 0.5 * last_size)
             unfinished = ~(is_small | is_rounding)
             active = active[unfinished]
@@ -364,10 +379,10 @@ class Configuration:
                 break
             turn = np.abs(step[:, angles]).max(axis=1, initial=MAX_NEWTON_ANGLE)
             damped = step * (MAX_NEWTON_ANGLE / turn)[:, None]
-            self.y[active] = displace(self.machine, self.y[active], damped)
+            self.y[active] = displace_states(self.machine, self.y[active], damped)
         return hard_error[indices]
 
-    def _equations(
+    def _assemble_equations(
         self, goal: Mapping[str, Floats], indices: Floats
     ) -> tuple[Floats, Floats, int, Floats]:
         """Return the equations of the configurations with the given indices: first the hard ones (closed
@@ -387,7 +402,7 @@ class Configuration:
         """
         level, tilted = self._evaluate_level_and_tilted(indices)
         index = self.names.index
-        pin_conditions = self._pin_conditions()
+        pin_conditions = self._find_pin_conditions()
         values = level["values"].T
         conditions = level["conditions"].T
         J, K = (
@@ -404,7 +419,7 @@ class Configuration:
         condition_rows = [len(self.names) + k for k in kept]
         rows = np.concatenate([J[:, condition_rows], K[:, goal_rows], J[:, soft_rows]], axis=1)
         if "yaw" in (*goal, *soft):
-            # The heading is periodic: take the shortest rotation.
+            # The heading is periodic: correct it by the shortest rotation.
             column = len(kept) + (*goal, *soft).index("yaw")
             residual[:, column] = (residual[:, column] + np.pi) % (2 * np.pi) - np.pi
         hard = len(kept) + len(goal)
@@ -412,17 +427,17 @@ class Configuration:
         chosen[:, hard:] = choose_independent_rows(rows[:, :hard], rows[:, hard:])
         return residual, rows, hard, chosen
 
-    def directions(self, names: Sequence[str]) -> Floats:
+    def constrained_directions(self, names: Sequence[str]) -> Floats:
         """Return displacements (names, n) of the first configuration that keep the contacts closed; each
         changes one of the named coordinates by 1 (rad or m), and the others as little as possible.
         """
         values = self.evaluate(indices=np.array([0]))["values"]
         goal = {name: values[self.names.index(name)] for name in names}
-        _, rows, hard, chosen = self._equations(goal, np.array([0]))
+        _, rows, hard, chosen = self._assemble_equations(goal, np.array([0]))
         units = np.zeros((len(names), rows.shape[1]))
         units[:, hard - len(names) : hard] = np.eye(len(names))
         rows, chosen = (np.repeat(x, len(names), axis=0) for x in (rows, chosen))
-        return _solve(rows, units, chosen)
+        return _solve_chosen(rows, units, chosen)
 
     def values(self) -> dict[str, float]:
         """Return all named values (coordinates and rates) of the first configuration at rest."""
@@ -453,27 +468,33 @@ class Configuration:
         rows = out["by_speed"].reshape(self.columns, -1, count).transpose(2, 1, 0)
         b, C = self._constraint_rows()
         fast = {name: x for name, x in requested.items() if name in self.fast}
-        first, last = ([], []) if at_rest else self._zeros(requested)
+        first, last = ([], []) if at_rest else self._speeds_to_minimise(requested)
         soft = [index(name) for name in (*first, *last)]
         hard_rows = [index(name) for name in fast]
         b = np.column_stack([b, *(x - out["values"][index(n)] for n, x in fast.items())])
         C = np.concatenate([C, rows[:, hard_rows]], axis=1)
         A = np.concatenate([C, rows[:, soft]], axis=1)
         chosen = np.ones(A.shape[:2], dtype=bool)
-        chosen[:, b.shape[1] :] = _choose_zeros(C, b, rows[:, soft], len(first), self._masses)
-        s = _solve(A, np.column_stack([b, np.zeros((count, len(soft)))]), chosen)
+        chosen[:, b.shape[1] :] = _choose_zeros(
+            C, b, rows[:, soft], len(first), self._mass_matrices
+        )
+        s = _solve_chosen(A, np.column_stack([b, np.zeros((count, len(soft)))]), chosen)
         residual = np.abs((C @ s[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
         contradictory = residual > 1e-9 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0))
-        errors = {k: self._contradiction(fast, k) for k in np.flatnonzero(contradictory).tolist()}
+        errors = {
+            k: self._describe_contradiction(fast, k) for k in np.flatnonzero(contradictory).tolist()
+        }
         if at_rest:
-            M = self._masses()
+            M = self._mass_matrices()
             s = np.array([rest_speeds(M[k], A[k, chosen[k]], s[k]) for k in range(count)])
         return s, errors
 
-    def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
-        """Return the error message for vehicle k, for which no speeds have the requested values."""
-        requests = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
-        if prescribed := self._find_prescribed(fast, k):
+    def _describe_contradiction(
+        self, requested_rates: Mapping[str, Floats], vehicle_index: int
+    ) -> str:
+        """Return the error message for a vehicle without speeds that have the requested rates."""
+        requests = ", ".join(f"{n} = {x[vehicle_index]:.6g}" for n, x in requested_rates.items())
+        if prescribed := self._check_prescribed(requested_rates, vehicle_index):
             return prescribed
         return (
             f"no speeds have {requests or 'the prescribed rates'} with the contacts "
@@ -489,20 +510,21 @@ class Configuration:
         count = len(self.y)
         parts = machine.layout.split(self.y.T)
         inputs = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
-        out = program.batch(program.inputs.pack(**inputs), self.table(program))
+        out = program.batch(program.inputs.pack(**inputs), self.prologue_table(program))
         n = 6 + len(machine.system.model.joints)
         C = out["C"].reshape(-1, n, count).transpose(2, 0, 1).copy()
-        # The program uses V at its reference point; here V is that of the origin of the base.
+        # The program takes the velocity V at its reference point, this function at the origin of
+        # the base: transform the columns of V.
         C[:, :, 3:6] += np.cross(out["ref"].T[:, None, :], C[:, :, :3])
         return out["b"].T, C[:, :, machine.columns]
 
-    def _zeros(self, requested: Collection[str]) -> tuple[list[str], list[str]]:
+    def _speeds_to_minimise(self, requested: Collection[str]) -> tuple[list[str], list[str]]:
         """Return the names of the speeds that are zero if possible, in two lists in order of priority: those
         that vanish while the vehicle rolls straight ahead, then wheel spins and translation.
         """
         model = self.machine.system.model
         spins = [f"{model.joints[k].name}_rate" for k in sorted(self._spinning)]
-        spins += [BASE_ANGULAR_VELOCITIES[k] for k in self._rolling_axes()]
+        spins += [BASE_ANGULAR_VELOCITIES[k] for k in self._find_axle_axes()]
         rotations = [*(f"{name}_rate" for name in self.joints), *BASE_ANGULAR_VELOCITIES]
         first = [name for name in rotations if name not in spins]
         free = [name for name in self.names if name not in requested]
@@ -510,7 +532,7 @@ class Configuration:
             n for n in [*spins, *BASE_LINEAR_VELOCITIES] if n in free
         ]
 
-    def _rolling_axes(self) -> set[int]:
+    def _find_axle_axes(self) -> set[int]:
         """Return the indices of the base axes nearest to the axles of rolling wheels that are fixed to the
         base.
         """
@@ -522,7 +544,7 @@ class Configuration:
             if wheel.body == model.bodies[0].name and "along" in wheel.rows[statuses[wheel.name]]
         }
 
-    def _masses(self) -> Floats:
+    def _mass_matrices(self) -> Floats:
         """Return the mass matrices (N, n, n) for the speeds of the inner base frame."""
         machine = self.machine
         layout = machine.layout
@@ -532,7 +554,7 @@ class Configuration:
         q, p = machine.user_pose(self.y[:, layout.q].T, self.y[:, layout.p].T, self.frames)
         r = self.y[:, layout.r].T
         inputs = program.inputs.pack(t=np.full((1, count), self.t), q=q, p=p, r=r)
-        M = program.batch(inputs, self.table(program))["M"].reshape(n, n, count)
+        M = program.batch(inputs, self.prologue_table(program))["M"].reshape(n, n, count)
         units = np.repeat(np.eye(n)[:, :, None], 1 if self.frames is None else count, axis=2)
         T = np.array([machine.user_speeds(unit, self.frames) for unit in units]).transpose(2, 0, 1)
         return T @ M.transpose(2, 0, 1) @ T.transpose(0, 2, 1)
@@ -547,7 +569,7 @@ class Configuration:
             "by several joints, couple these joints."
         )
 
-    def _pin_conditions(self) -> list[int]:
+    def _find_pin_conditions(self) -> list[int]:
         """Return the indices of the position constraints of pins in space. They are no equations for the
         configuration, because a pin may close at any position.
         """
@@ -558,50 +580,57 @@ class Configuration:
         return [i for i, (_, name) in enumerate(rows) if name in "xyz"]
 
 
-def _solve(A: Floats, b: Floats, chosen: Floats) -> Floats:
-    """Solve the chosen equations (N, equations) among `A x = b` for x (N, n); by least squares if their
-    matrix is not square and regular.
+def _solve_chosen(matrices: Floats, right_sides: Floats, is_chosen: Floats) -> Floats:
+    """Return solutions x (N, n) of the chosen equations (N, equations) among `A x = b` with
+    matrices; by least squares if the chosen matrix is not square and regular.
 
     Elimination preserves zeros that follow from symmetry exactly; orthogonal transformations do not.
     """
-    x = np.zeros((len(A), A.shape[2]))
-    remaining = np.arange(len(A))
+    x = np.zeros((len(matrices), matrices.shape[2]))
+    remaining = np.arange(len(matrices))
     while len(remaining):
-        # Solve all cases with the same chosen equations at once.
-        rows = chosen[remaining[0]]
-        has_same = (chosen[remaining] == rows).all(axis=1)
+        # Solve all cases with the same chosen equations in one call.
+        rows = is_chosen[remaining[0]]
+        has_same = (is_chosen[remaining] == rows).all(axis=1)
         group = remaining[has_same]
         remaining = remaining[~has_same]
-        x[group] = _solve_stack(A[group][:, rows], b[group][:, rows])
+        x[group] = _solve_systems(matrices[group][:, rows], right_sides[group][:, rows])
     return x
 
 
-def _solve_stack(A: Floats, b: Floats) -> Floats:
-    """Return the solutions (N, n) of N systems A (N, equations, n), b (N, equations)."""
-    if A.shape[1] == A.shape[2]:
+def _solve_systems(matrices: Floats, right_sides: Floats) -> Floats:
+    """Return the solutions (N, n) of N linear systems with matrices (N, equations, n)."""
+    if matrices.shape[1] == matrices.shape[2]:
         try:
-            x = np.linalg.solve(A, b[:, :, None])[:, :, 0]
+            x = np.linalg.solve(matrices, right_sides[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
-            if len(A) > 1:
-                # One singular matrix makes the solution of the whole stack fail: solve the systems
+            if len(matrices) > 1:
+                # A single singular matrix makes the solution of all systems fail: solve the systems
                 # one by one.
                 return np.array(
-                    [_solve_stack(A[k : k + 1], b[k : k + 1])[0] for k in range(len(A))]
+                    [
+                        _solve_systems(matrices[k : k + 1], right_sides[k : k + 1])[0]
+                        for k in range(len(matrices))
+                    ]
                 )
-            x = np.full(b.shape, np.nan)
-        residual = np.abs((A @ x[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
-        unsolved = ~(residual <= 1e-12 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0)))
+            x = np.full(right_sides.shape, np.nan)
+        residual = np.abs((matrices @ x[:, :, None])[:, :, 0] - right_sides).max(
+            axis=1, initial=0.0
+        )
+        unsolved = ~(
+            residual <= 1e-12 * np.maximum(1.0, np.abs(right_sides).max(axis=1, initial=0.0))
+        )
     else:
-        x = np.zeros((len(A), A.shape[2]))
-        unsolved = np.ones(len(A), dtype=bool)
+        x = np.zeros((len(matrices), matrices.shape[2]))
+        unsolved = np.ones(len(matrices), dtype=bool)
     for k in np.flatnonzero(unsolved):
-        finite = np.isfinite(A[k]).all() and np.isfinite(b[k]).all()
-        x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0] if finite else np.nan
+        finite = np.isfinite(matrices[k]).all() and np.isfinite(right_sides[k]).all()
+        x[k] = np.linalg.lstsq(matrices[k], right_sides[k], rcond=None)[0] if finite else np.nan
     return x
 
 
 def choose_independent_rows(
-    hard: Floats, rows: Floats, in_all_cases: bool = False
+    hard_rows: Floats, rows: Floats, in_all_cases: bool = False
 ) -> NDArray[np.bool_]:
     """Return a mask (N, rows) of the rows (N, rows, n) that are independent of the hard rows and of the
     rows chosen before them.
@@ -611,14 +640,14 @@ def choose_independent_rows(
     cases, count, n = rows.shape
     span = _Span(cases, n)
     chosen = np.zeros((cases, count), dtype=bool)
-    for k in range(hard.shape[1]):
-        span.add_hard(hard[:, k])
+    for k in range(hard_rows.shape[1]):
+        span.add_hard(hard_rows[:, k])
     for k in range(count):
-        if span.full:
+        if span.is_complete:
             break
-        residual, is_independent = span.residual(rows[:, k])
+        residual, is_independent = span.project_out(rows[:, k])
         chosen[:, k] = is_independent.all() if in_all_cases else is_independent
-        span.add(residual, chosen[:, k])
+        span.add_directions(residual, chosen[:, k])
     return chosen
 
 
@@ -630,11 +659,11 @@ class _Span:
         self.rank = np.zeros(cases, dtype=int)
 
     @property
-    def full(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the bases are complete in all cases, so that no further row is independent."""
         return bool((self.rank == self.basis.shape[1]).all())
 
-    def residual(
+    def project_out(
         self, rows: Floats, threshold: float = MIN_SOFT_RESIDUAL, passes: int = 1
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return the unit rows (N, n) minus their projections onto the span, as columns (n, N), and whether
@@ -647,7 +676,7 @@ class _Span:
             residual = residual - projections.sum(axis=0)
         return residual, np.sqrt((residual * residual).sum(axis=0)) > threshold
 
-    def add(self, residual: Floats, chosen: NDArray[np.bool_]) -> None:
+    def add_directions(self, residual: Floats, chosen: NDArray[np.bool_]) -> None:
         """Add residuals (n, N) to the bases of the cases in which they are chosen."""
         if chosen.any():
             size = np.sqrt((residual * residual).sum(axis=0))
@@ -657,21 +686,21 @@ class _Span:
 
     def add_hard(self, rows: Floats) -> NDArray[np.bool_]:
         """Add the rows (N, n) of hard equations to the bases; return which are independent."""
-        # A second pass of Gram-Schmidt removes the rounding errors of the first.
-        residual, is_independent = self.residual(rows, MIN_HARD_RESIDUAL, passes=2)
-        self.add(residual, is_independent)
+        # A second pass of Gram-Schmidt removes the rounding errors of the first pass.
+        residual, is_independent = self.project_out(rows, MIN_HARD_RESIDUAL, passes=2)
+        self.add_directions(residual, is_independent)
         return is_independent
 
 
 def _choose_zeros(
-    C: Floats, b: Floats, rows: Floats, first: int, masses: Callable[[], Floats]
+    C: Floats, b: Floats, rows: Floats, hard_count: int, masses: Callable[[], Floats]
 ) -> NDArray[np.bool_]:
     """Choose which of the equations `rows s = 0` (N, rows, n) are imposed besides the hard ones, `C s = b`.
 
-    The rows are examined in their order; a row is chosen if it is independent of the rows before it. One of
-    the `first` rows that is nearly dependent on the rows before it and would multiply the kinetic energy is
-    postponed until all clearly independent rows are chosen. `masses` returns the mass matrices (N, n, n).
-    The result is a mask (N, rows).
+    The rows are examined in their order; a row is chosen if it is independent of the rows before it.
+    One of the `hard_count` rows that is nearly dependent on the rows before it and would multiply the
+    kinetic energy is postponed until all clearly independent rows are chosen. `masses` returns the mass
+    matrices (N, n, n). The result is a mask (N, rows).
     """
     cases, count, n = rows.shape
     span = _Span(cases, n)
@@ -680,21 +709,22 @@ def _choose_zeros(
     for k in range(b.shape[1]):
         energy.add(C[:, k], b[:, k], span.add_hard(C[:, k]))
     postponed = np.zeros(cases, dtype=bool)
-    for k in range(first):
-        residual, is_independent = span.residual(rows[:, k])
+    for k in range(hard_count):
+        residual, is_independent = span.project_out(rows[:, k])
         is_weak = is_independent & (np.sqrt((residual * residual).sum(axis=0)) < WEAK_ZERO_RESIDUAL)
         if is_weak.any():
-            postponed |= is_weak & (energy.factor(rows[:, k]) > COSTLY_ENERGY_FACTOR)
-        # No other weak row replaces a postponed one: it would cost as much.
+            postponed |= is_weak & (energy.energy_factor(rows[:, k]) > COSTLY_ENERGY_FACTOR)
+        # Do not replace a postponed weak row by another weak one: the kinetic energy would grow by
+        # as much.
         chosen[:, k] = is_independent & ~(is_weak & postponed)
-        span.add(residual, chosen[:, k])
+        span.add_directions(residual, chosen[:, k])
         energy.add(rows[:, k], np.zeros(cases), chosen[:, k])
     for k in range(count):
-        if span.full:
+        if span.is_complete:
             break
-        residual, is_independent = span.residual(rows[:, k])
+        residual, is_independent = span.project_out(rows[:, k])
         chosen[:, k] |= is_independent
-        span.add(residual, is_independent)
+        span.add_directions(residual, is_independent)
     return chosen
 
 
@@ -713,46 +743,47 @@ class _LeastEnergy:
         """Add the equations rows (N, n) = values (N) in the cases in which they are chosen."""
         self._waiting.append((rows, values, chosen))
 
-    def factor(self, rows: Floats) -> Floats:
+    def energy_factor(self, rows: Floats) -> Floats:
         """Return the factor (N,) by which the least kinetic energy grows if the equation `rows s = 0`, with
         rows (N, n), is added; eq. [dear-zero].
         """
-        span, x = self._solve()
-        missing, residual = self._split(span, x, rows)
+        span, x = self._solve_least_energy()
+        missing, residual = self._project_equations(span, x, rows)
         energy = (x * x).sum(axis=0)
         rise = missing**2 / np.maximum((residual * residual).sum(axis=0), np.finfo(float).tiny)
         return 1.0 + np.divide(rise, energy, out=np.zeros(len(rise)), where=energy > 0.0)
 
-    def _solve(self) -> tuple[_Span, Floats]:
+    def _solve_least_energy(self) -> tuple[_Span, Floats]:
         """Return the span of the chosen rows, and the speeds of least energy x (n, N)."""
-        cases, n, _ = self._map.shape
+        cases, n, _ = self._row_transformation.shape
         span, x = self._solution or (_Span(cases, n), np.zeros((n, cases)))
         for rows, values, chosen in self._waiting:
-            missing, residual = self._split(span, x, rows, values)
+            missing, residual = self._project_equations(span, x, rows, values)
             square = np.where(chosen, (residual * residual).sum(axis=0), 1.0)
             x = x + np.where(chosen, residual * (missing / square), 0.0)
-            span.add(residual, chosen)
+            span.add_directions(residual, chosen)
         self._waiting = []
         self._solution = (span, x)
         return span, x
 
-    def _split(
-        self, span: _Span, x: Floats, rows: Floats, values: Floats | float = 0.0
+    def _project_equations(
+        self, span: _Span, coordinates: Floats, rows: Floats, values: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return the residuals (N) of the equations `rows x = values`, for rows scaled to unit length, and
-        the components (n, N) of these rows outside the span of the chosen rows.
+        """Return the residuals (N) of the equations `rows = values` at the coordinates, for
+        rows scaled to unit length, and the components (n, N) of these rows outside the span of the
+        chosen rows.
         """
-        mapped = np.einsum("tij,tj->ti", self._map, rows)
+        mapped = np.einsum("tij,tj->ti", self._row_transformation, rows)
         size = np.maximum(np.linalg.norm(mapped, axis=1), np.finfo(float).tiny)
-        residual, _ = span.residual(mapped, passes=2)
-        return (values - (mapped.T * x).sum(axis=0)) / size, residual
+        residual, _ = span.project_out(mapped, passes=2)
+        return (values - (mapped.T * coordinates).sum(axis=0)) / size, residual
 
     @cached_property
-    def _map(self) -> Floats:
+    def _row_transformation(self) -> Floats:
         """The matrix (N, n, n) that transforms rows over the speeds to rows over x."""
         M = self._masses()
-        # The mass matrix M is not finite in cases whose configuration does not exist; these are
-        # reported elsewhere.
+        # If the configuration of a case does not exist, its mass matrix M is not finite. Such cases
+        # are reported by other code, so use a unit matrix.
         is_finite = np.isfinite(M).all(axis=(1, 2), keepdims=True)
         M = np.where(is_finite, M, np.eye(M.shape[1]))
         inertia = np.diagonal(M, axis1=1, axis2=2)

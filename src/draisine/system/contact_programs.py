@@ -27,7 +27,7 @@ from draisine.mechanics.contact.elements import (
     FeatureForces,
     contact_elements,
     feature_forces,
-    read_feature,
+    read_feature_quantities,
 )
 from draisine.mechanics.contact.features import (
     FEATURE,
@@ -65,7 +65,7 @@ GEOMETRY_SUFFIX = ".geometry"
 """Suffix of the name of a program that computes only the geometry of a contact."""
 
 
-def row_layout(model: Model) -> Layout:
+def contact_layout(model: Model) -> Layout:
     """Return the layout of the outputs that the programs of all contacts share.
 
     Vehicles with force elements at contacts (tyres) have further outputs. The generalised force of the
@@ -125,7 +125,7 @@ def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
     numbers = []
     steps = []
     for step in program.steps:
-        # Zeros and ones belong to the structure: products with them were simplified already.
+        # Zeros and ones are not inputs: tracing has already simplified the products with them.
         if step[0] == "const" and abs(step[1]) not in (0.0, 1.0):
             numbers.append(step[1])
             step = ("input", "numbers", len(numbers) - 1)
@@ -149,8 +149,8 @@ def free_gap(contact: Contact) -> Scalar:
     return tyre.free_gap if getattr(tyre, "sprung", False) else 0.0
 
 
-def terrain_refusal(contact: Contact) -> str | None:
-    """Return the reason why a contact cannot be used on a terrain, or None."""
+def explain_unsupported_contact(contact: Contact) -> str | None:
+    """Return the reason why a terrain does not support a contact, or None."""
     if isinstance(contact, Pin):
         return f"pin {contact.name!r} works on the ground plane only; on a terrain use wheels and blades."
     if isinstance(contact, Blade) and not contact.lifts:
@@ -171,7 +171,7 @@ class TerrainDerivation:
         self.tracing = tracing
         self.motions = tuple(motions)
         for contact in model.contacts:
-            refusal = terrain_refusal(contact)
+            refusal = explain_unsupported_contact(contact)
             if refusal is not None:
                 raise ModelError(refusal)
         self.model = model
@@ -195,37 +195,37 @@ class TerrainDerivation:
     def derive(self, name: str) -> Program:
         """Return the program with a name from `program_names` or `mode_names`."""
         if name == "motion":
-            return self._motion()
+            return self._trace_motion()
         if name == "observe":
-            return self._observe()
+            return self._trace_observe()
         modes = mode_names(self.model)
         if name in modes:
-            return self._mode(name, modes[name])
+            return self._trace_mode(name, modes[name])
         has_rows = not name.endswith(GEOMETRY_SUFFIX)
         subjects = program_names(self.model, len(self.motions))
         contact, kind, motion = subjects[name.removesuffix(GEOMETRY_SUFFIX)]
         if kind == "stop":
-            return self._stop(contact - len(self.model.contacts), has_rows)
+            return self._trace_stop(contact - len(self.model.contacts), has_rows)
         wheel = self.model.contacts[contact]
         assert not isinstance(wheel, Pin)
-        return self._wheel(wheel, kind, motion, has_rows)
+        return self._trace_contact(wheel, kind, motion, has_rows)
 
-    def _program(
+    def _trace_program(
         self, name: str, outputs: dict[str, Any], further_inputs: tuple[str, ...] = ()
     ) -> Program:
         """Return a program whose inputs are time, state, inputs of the model and `further_inputs`."""
         names = ("t", "q", "p", "r", "v", "z", "w", *further_inputs)
-        return self.tracing.program(name, {key: self.symbols[key] for key in names}, outputs)
+        return self.tracing.make_program(name, {key: self.symbols[key] for key in names}, outputs)
 
     @cached_property
-    def _flow(self) -> tuple[Array, Array, Array]:
+    def _configuration_rates(self) -> tuple[Array, Array, Array]:
         """The time derivatives of q, p and r."""
         return base_rates(self.model, self.R, self.symbols["q"], self.speeds, np.zeros(3))
 
     @cached_property
-    def _along(self) -> dict[str, Any]:
+    def _symbol_rates(self) -> dict[str, Any]:
         """The time derivatives of the symbols of the configuration, for derivatives along the motion."""
-        qdot, pdot, rdot = self._flow
+        qdot, pdot, rdot = self._configuration_rates
         return rates_by_symbol(q=qdot, p=pdot, r=rdot)
 
     @cached_property
@@ -234,7 +234,9 @@ class TerrainDerivation:
         joints are always active.
         """
         try:
-            commanded = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
+            commanded = self.tracing.apply_law_and_inputs(
+                self._readings, self.symbols["z"], self.symbols["w"]
+            )
         except UntraceableLawError as error:
             raise UntraceableLawError(error.reason, " on a terrain") from error
         for k, guide in commanded.guides.items():
@@ -253,10 +255,10 @@ class TerrainDerivation:
     @cached_property
     def acting(self) -> ElementForces:
         """The forces of the force elements that do not act at contacts, and the rates of their states."""
-        return self.tracing.act(self._readings, None, self.symbols["z"])
+        return self.tracing.element_forces(self._readings, None, self.symbols["z"])
 
-    def _act(
-        self, wheel: Wheel | Blade, rows: ContactRows, ground: Array, load: Any
+    def _element_forces(
+        self, wheel: Wheel | Blade, contact_rows: ContactRows, ground_velocity: Array, load: Any
     ) -> FeatureForces | None:
         """Return the forces of the force elements at a wheel on a ground feature; None if the wheel has no
         force elements.
@@ -265,9 +267,9 @@ class TerrainDerivation:
         ----------
         wheel
             The wheel or blade.
-        rows
+        contact_rows
             Contact frame and constraint rows of the wheel.
-        ground
+        ground_velocity
             Velocity of the ground at the contact point, m/s.
         load
             Load (N) about which nonlinear forces are linearised.
@@ -275,15 +277,19 @@ class TerrainDerivation:
         elements = contact_elements(self.model, wheel)
         if not elements:
             return None
-        along = self._along | {"t[0]": 1.0}
-        point = array(tangent(list(rows.meeting.point), along, rows.meeting.held))
-        relative = rows.C @ self.speeds - array([axis @ ground for axis in rows.axes])
-        readings = read_feature(self._readings, wheel, rows, relative, point - ground)
+        along = self._symbol_rates | {"t[0]": 1.0}
+        point = array(tangent(list(contact_rows.meeting.point), along, contact_rows.meeting.held))
+        relative = contact_rows.C @ self.speeds - array(
+            [axis @ ground_velocity for axis in contact_rows.axes]
+        )
+        readings = read_feature_quantities(
+            self._readings, wheel, contact_rows, relative, point - ground_velocity
+        )
         z = self.symbols["z"][: self.model.memory]
         return feature_forces(readings, elements, z, load)
 
     @property
-    def _memory_rates(self) -> list[Scalar]:
+    def _state_rates(self) -> list[Scalar]:
         """The time derivatives of all states z of force elements and control law."""
         return [*self.acting.rates, *self.driven.rates]
 
@@ -302,20 +308,21 @@ class TerrainDerivation:
         )
 
     @cached_property
-    def _free(self) -> tuple[Array, Array]:
+    def _mass_and_bias(self) -> tuple[Array, Array]:
         """The mass matrix M and the bias force F of `M vdot + F = C' lam`."""
         zero = np.zeros(3)
         columns = self.columns
         no_acceleration = array([0.0] * len(self.speeds))
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, no_acceleration, zero, zero, gravity)
-        # Applied forces are on the left-hand side here: M vdot + F = C' lam.
+        # The bias force F is on the left-hand side of M vdot + F = C' lam. Therefore applied forces
+        # are subtracted.
         F = F - generalised_input_force(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
         return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
 
     @cached_property
-    def _applied(self) -> Array:
+    def _applied_force(self) -> Array:
         """The generalised forces without a potential: inputs, control law, force elements and dampers."""
         Q = generalised_input_force(
             self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
@@ -325,24 +332,24 @@ class TerrainDerivation:
             Q[6 + k] = Q[6 + k] - joint.damper * self.vel.rdot[k]
         return Q[self.columns]
 
-    def _motion(self) -> Program:
+    def _trace_motion(self) -> Program:
         """Return the program of the vehicle without ground: rates of the configuration, M and F of `M vdot
         + F = C' lam`, the applied forces within F, rates of z, and the constraint rows that are active in
         every contact mode (prescribed and guided joints, then couplings).
         """
-        M, F = self._free
+        M, F = self._mass_and_bias
         outputs: dict[str, Any] = {
-            "flow": np.concatenate(self._flow),
+            "flow": np.concatenate(self._configuration_rates),
             "M": M,
             "F": F,
-            "applied": self._applied,
-            "zdot": self._memory_rates,
-            **self._held(),
+            "applied": self._applied_force,
+            "zdot": self._state_rates,
+            **self._trace_permanent_rows(),
             "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],
         }
-        return self._program("motion", outputs)
+        return self._trace_program("motion", outputs)
 
-    def _held(self) -> dict[str, Any]:
+    def _trace_permanent_rows(self) -> dict[str, Any]:
         """Return the constraint rows that are active in every contact mode: `held vdot = held_c`, `held v =
         held_b`, and the residuals `held_gap` of their position constraints. Guided joints have no position
         constraint.
@@ -350,7 +357,7 @@ class TerrainDerivation:
         r = self.symbols["r"]
         t = self.symbols["t"][0]
         first = len(self.model.twist)
-        # Position, velocity and acceleration of prescribed and guided joints.
+        # Coordinate, rate and acceleration of the prescribed and guided joints
         motions = {k: joint.motion(t) for k, joint in enumerate(self.model.joints) if joint.motion}
         motions |= {
             k: (r[k], self.symbols["v"][first + k], guide.acceleration)
@@ -371,21 +378,22 @@ class TerrainDerivation:
             ],
         }
 
-    def _mode(self, name: str, signature: Signature) -> Program:
+    def _trace_mode(self, name: str, signature: Signature) -> Program:
         """Return the program of ydot, contact forces and pivots of a contact mode on ground features, in
         closed form.
         """
         count = len(signature)
         s = self.symbols
-        held = self._held()
-        # Pivots are chosen at the zero configuration, with a friction coefficient of 0.5.
+        held = self._trace_permanent_rows()
+        # Choose pivots at the zero configuration, with a friction coefficient of 0.5, which is
+        # typical of tyres and rubber.
         drawing = {f"{key}[{k}]": 0.0 for key, symbols in s.items() for k in range(len(symbols))}
         drawing |= {f"mu[{k}]": 0.5 for k in range(count)}
         drawing |= {"q[0]": 1.0, **self.tracing.nominal}
         self.symbols |= self.tracing.symbols({"features": FEATURE * count, "mu": count})
         features = self.symbols["features"]
         mu = self.symbols["mu"]
-        if self._rolls(signature):
+        if self._is_pure_rolling(signature):
             force = generalised_input_force(
                 self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3)
             )
@@ -401,16 +409,16 @@ class TerrainDerivation:
             self.R,
             s["p"],
             self.speeds,
-            self._along,
+            self._symbol_rates,
             self.columns,
-            *self._free,
+            *self._mass_and_bias,
             held["held"],
             held["held_c"],
         )
-        motion = solve_mode(free, signature, features, mu, drawing, self._act)
+        motion = solve_mode(free, signature, features, mu, drawing, self._element_forces)
         return self._mode_program(name, motion)
 
-    def _rolls(self, signature: Signature) -> bool:
+    def _is_pure_rolling(self, signature: Signature) -> bool:
         """Return whether all closed contacts of a contact mode are wheels without tyres that roll on faces,
         and the vehicle has no other constraints.
         """
@@ -434,16 +442,21 @@ class TerrainDerivation:
         """
         elements = array(self.acting.rates) + motion.rates
         outputs = {
-            "rate": [*np.concatenate(self._flow), *motion.vdot, *elements, *self.driven.rates],
+            "rate": [
+                *np.concatenate(self._configuration_rates),
+                *motion.vdot,
+                *elements,
+                *self.driven.rates,
+            ],
             "forces": motion.forces,
             "pivots": motion.pivots,
         }
-        return self._program(name, outputs, ("f", "ground", "cell", "features", "mu"))
+        return self._trace_program(name, outputs, ("f", "ground", "cell", "features", "mu"))
 
-    def _observe(self) -> Program:
+    def _trace_observe(self) -> Program:
         """Return the program of all outputs for a state and its accelerations a."""
         s = self.symbols
-        linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
+        linear, angular = energy.total_momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         readings = self._readings
         outputs = [
             readings.yaw,
@@ -451,48 +464,53 @@ class TerrainDerivation:
             readings.pitch,
             *(o.value(readings) for o in self.model.outputs),
         ]
-        # Rates of outputs need the accelerations, which the contact problem determines.
-        seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self._memory_rates)
+        # The rates of outputs need the accelerations, which the contact problem determines.
+        # Therefore these are an input.
+        seed = self._symbol_rates | rates_by_symbol(v=s["a"], t=[1.0], z=self._state_rates)
         gravity = self.model.gravity
         observations = {
             "position": s["p"],
             "v": s["v"],
             "vdot": s["a"],
-            "kinetic": [energy.kinetic(self.tree, self.vel)],
-            "potential": [energy.potential(self.tree, self.geo, self.world, s["p"], gravity)],
+            "kinetic": [energy.kinetic_energy(self.tree, self.vel)],
+            "potential": [
+                energy.potential_energy(self.tree, self.geo, self.world, s["p"], gravity)
+            ],
             "momentum": linear,
             "angular_momentum": angular,
             "outputs": outputs,
             "output_rates": tangent(outputs, seed),
             "inputs": self.driven.inputs,
         }
-        return self._program("observe", observations, ("a",))
+        return self._trace_program("observe", observations, ("a",))
 
-    def _stop(self, k: int, has_rows: bool) -> Program:
+    def _trace_stop(self, joint_index: int, has_rows: bool) -> Program:
         """Return the program of a joint stop, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the output layout
         of a contact without friction.
         """
         s = self.symbols
-        row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
+        row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + joint_index][self.columns]
         no_row = [0.0] * len(self.columns)
         outputs: dict[str, Any] = {
             "C": [*row, *no_row, *no_row],
-            "gap": [s["f"][0] * (s["r"][k] - s["f"][1])],
+            "gap": [s["f"][0] * (s["r"][joint_index] - s["f"][1])],
             "stretch": [1.0],
             "armed": [1.0],
         }
-        return self._contact_program(f"{self.model.joints[k].name}_stop", outputs, has_rows)
+        return self._contact_program(
+            f"{self.model.joints[joint_index].name}_stop", outputs, has_rows
+        )
 
-    def _pose(self, motion: int) -> tuple[Array, Array]:
+    def _ground_pose(self, motion_index: int) -> tuple[Array, Array]:
         """Return rotation (3, 3) and position (3) of moving ground at time t."""
-        program = self.motions[motion]
-        first = sum(earlier.inputs["numbers"] for earlier in self.motions[:motion])
+        program = self.motions[motion_index]
+        first = sum(earlier.inputs["numbers"] for earlier in self.motions[:motion_index])
         numbers = self.symbols["ground"][first : first + program.inputs["numbers"]]
         values = retrace(program, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
         R, p = (array([values[k] for k in program.outputs[name]]) for name in ("R", "p"))
         return R.reshape(3, 3), p
 
-    def _wheel(
+    def _trace_contact(
         self, wheel: Wheel | Blade, kind: str, motion: int | None, has_rows: bool
     ) -> Program:
         """Return the program of the contact of a wheel with a ground feature: its geometry (gap; point and
@@ -500,7 +518,7 @@ class TerrainDerivation:
         an edge) and, with `has_rows`, its constraint rows.
         """
         s = self.symbols
-        R, p = (np.eye(3), np.zeros(3)) if motion is None else self._pose(motion)
+        R, p = (np.eye(3), np.zeros(3)) if motion is None else self._ground_pose(motion)
         pose = (self.tree, self.geo, self.R, s["p"])
         flats = flats_by_kind(wheel)
         if kind in flats:
@@ -523,8 +541,10 @@ class TerrainDerivation:
             "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
         if has_rows:
-            along = self._along | ({} if motion is None else {"t[0]": 1.0})
-            outputs |= self._rows(wheel, rows, self._ground_velocity(rows, R, p), along)
+            along = self._symbol_rates | ({} if motion is None else {"t[0]": 1.0})
+            outputs |= self._trace_contact_rows(
+                wheel, rows, self._ground_velocity(rows, R, p), along
+            )
         return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows, kind == "patch")
 
     def _ground_velocity(self, rows: ContactRows, R: Array, p: Array) -> Array:
@@ -533,25 +553,29 @@ class TerrainDerivation:
         pdot = array(tangent(list(p), {"t[0]": 1.0}))
         return pdot + Rdot @ (R.T @ (rows.meeting.point - p))
 
-    def _rows(
-        self, wheel: Wheel | Blade, rows: ContactRows, ground: Array, along: dict[str, Any]
+    def _trace_contact_rows(
+        self,
+        wheel: Wheel | Blade,
+        rows: ContactRows,
+        ground_velocity: Array,
+        symbol_rates: dict[str, Any],
     ) -> dict[str, Any]:
         """Return the constraint rows of a wheel on a ground feature: `C v = b` with the velocity b (m/s) of
         the ground, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion, the direction
         along the wheel, and the tyre forces.
         """
-        # On moving ground the velocity of the wheel relative to the ground vanishes, not its
-        # absolute velocity.
-        b = array([axis @ ground for axis in rows.axes])
+        # On moving ground the velocity relative to the ground vanishes, not the absolute velocity
+        # of the wheel.
+        b = array([axis @ ground_velocity for axis in rows.axes])
         relative = rows.C @ self.speeds - b
         outputs: dict[str, Any] = {
             "C": rows.C[:, self.columns],
-            "c": [-x for x in tangent(list(relative), along, rows.meeting.held)],
+            "c": [-x for x in tangent(list(relative), symbol_rates, rows.meeting.held)],
             "stretch": [rows.meeting.stretch],
             "b": b,
             "along": rows.meeting.along,
         }
-        acting = self._act(wheel, rows, ground, self.symbols["f"][LOAD])
+        acting = self._element_forces(wheel, rows, ground_velocity, self.symbols["f"][LOAD])
         if acting is not None:
             outputs |= {
                 "push": acting.force_at_zero_load[self.columns],
@@ -570,9 +594,9 @@ class TerrainDerivation:
         its geometry without `has_rows`; missing outputs are zero. With `has_cell`, the polynomial of a
         smooth patch is an input.
         """
-        layout = row_layout(self.model)
+        layout = contact_layout(self.model)
         zeros = layout.split(np.zeros(layout.size))
         names = [key for key in zeros if has_rows or key in _GEOMETRY_SIZES]
         complete = {key: outputs.get(key, zeros[key]) for key in names}
         inputs = ("f", "ground", "cell") if has_cell else ("f", "ground")
-        return self._program(name if has_rows else f"{name}_geometry", complete, inputs)
+        return self._trace_program(name if has_rows else f"{name}_geometry", complete, inputs)

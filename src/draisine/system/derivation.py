@@ -67,10 +67,11 @@ class Derivation:
         self.point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
         self.tree = assemble(model, aligned=is_free(model), evaluate=self.evaluate)
-        # The nominal point is the zero configuration, expressed in the inner base frame.
+        # Nominal values: the zero configuration, expressed in the inner base frame.
         drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
         self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}
-        # Expressions that do not depend on the pose may contain the symbols of the user's frame.
+        # Programs for the user's state contain symbols of the user's base frame. They need nominal
+        # values too.
         self.point |= {f"user turn[{k}]": float(x) for k, x in enumerate(drawn)}
         self.point |= {f"user q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"user p[{k}]": 0.0 for k in range(3)}
@@ -88,9 +89,9 @@ class Derivation:
     @cached_property
     def constraint_rows(self) -> projected.Rows:
         """The geometry, the contacts and the constraint rows of the contact mode."""
-        return self.rows(self.R, self.symbols["r"], self.symbols["p"])
+        return self.assemble_rows(self.R, self.symbols["r"], self.symbols["p"])
 
-    def rows(self, R: Array, r: Array, p: Array) -> projected.Rows:
+    def assemble_rows(self, R: Array, r: Array, p: Array) -> projected.Rows:
         """Return geometry, contacts and constraint rows for a base with rotation R and position p (m) and
         joint coordinates r.
         """
@@ -104,23 +105,23 @@ class Derivation:
         if self._choice is not None:
             return self._choice
         # Elimination joint by joint along the tree keeps the expressions of long chains short.
-        planned = projected.plan_joints(self.constraint_rows, self.evaluate)
+        planned = projected.plan_joint_elimination(self.constraint_rows, self.evaluate)
         along_tree = planned is not None
-        independent, pivots = planned or self._plan()
+        independent, pivots = planned or self._plan_pivots()
         solver = projected.factorise(self.constraint_rows, independent, pivots, along_tree)
         variable = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
         sizes = [float(abs(x)) for x in self.evaluate(variable)]
         names = [self.model.speeds[k] for k in independent]
         return Pivoting(independent, pivots, sizes, names, list(self.spare), along_tree)
 
-    def _plan(self) -> tuple[list[int], list[Pivot]]:
+    def _plan_pivots(self) -> tuple[list[int], list[Pivot]]:
         """Return independent speeds and pivots for the elimination of all constraint rows at once."""
         columns = free_columns(self.model)
         rows = self.constraint_rows
         C = constraints.constraint_matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
         labels = [constraints.row_labels(self.model, self.mode)[k] for k in rows.keep]
-        # Joint rates are preferred as independent speeds, then the angular velocity of the base.
+        # Prefer joint rates as independent speeds, then the angular velocity of the base.
         order = projected.speed_order(self.model, columns)
         independent = projected.choose_speeds(len(columns), values[rows.keep], labels, order)
         return independent, projected.plan_pivots(rows, independent, self.evaluate)
@@ -146,7 +147,9 @@ class Derivation:
     @cached_property
     def driven(self) -> Commanded:
         """The inputs, the guided joints and the state rates of the control law at this state."""
-        return self.tracing.command(self.readings, self.symbols["z"], self.symbols["w"])
+        return self.tracing.apply_law_and_inputs(
+            self.readings, self.symbols["z"], self.symbols["w"]
+        )
 
     @cached_property
     def loaded(self) -> LoadSolution:
@@ -162,16 +165,19 @@ class Derivation:
         )
 
         def evaluate_elements(loads: Mapping[str, Scalar]) -> ElementForces:
+            """Return the forces of the force elements for normal loads (N) of contacts by name."""
             reading = replace(self.readings, loads=loads)
-            return self.tracing.act(reading, self.mode, self.symbols["z"])
+            return self.tracing.element_forces(reading, self.mode, self.symbols["z"])
 
         def solve_dynamics(Q: Array) -> projected.Reduced:
+            """Return the reduced dynamics under a generalised force Q."""
             return projected.solve_reduced_dynamics(
                 self.moving, force + Q, t, self.model.gravity, self.driven.guides
             )
 
         def find_imbalance(Q: Array) -> Array:
-            return projected.imbalance(self.moving, force + Q, t, self.model.gravity)
+            """Return the applied force Q minus the force that admissible accelerations require."""
+            return projected.force_imbalance(self.moving, force + Q, t, self.model.gravity)
 
         solved = solve_loads(
             evaluate_elements, solve_dynamics, find_imbalance, self.moving, self.tracing.graph
@@ -207,12 +213,12 @@ class Derivation:
         """The quantities that control laws and outputs can read."""
         return make_readings(self.moving, self.symbols["t"][0])
 
-    def pose_rates(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
+    def base_pose_rates(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
         """Return the time derivatives qdot (4) and pdot (3) of the base pose, eq. [reconstruction]."""
         return base_rates(self.model, R, q, speeds, ref)[:2]
 
-    def conditions(
-        self, rows: projected.Rows, with_redundant: bool = True
+    def position_constraints(
+        self, constraint_rows: projected.Rows, with_redundant: bool = True
     ) -> tuple[list[Scalar], list[Array]]:
         """Return the position constraints, which must stay zero, and their gradients; without the redundant
         constraints if `with_redundant` is False.
@@ -220,11 +226,11 @@ class Derivation:
         r = self.symbols["r"]
         t = self.symbols["t"][0]
         anchors = self.symbols["anchors"]
-        values, gradients, indices = projected.holonomic_residuals(rows, r, t, anchors)
-        used = [i for i, k in enumerate(indices) if with_redundant or k in rows.keep]
+        values, gradients, indices = projected.holonomic_residuals(constraint_rows, r, t, anchors)
+        used = [i for i, k in enumerate(indices) if with_redundant or k in constraint_rows.keep]
         return [values[i] for i in used], [gradients[i] for i in used]
 
-    def directions(self, R: Array, speeds: Array) -> dict[str, Any]:
+    def configuration_rates(self, R: Array, speeds: Array) -> dict[str, Any]:
         """Return the time derivatives of the configuration's symbols for given speeds (V at the origin of
         the base, Omega, rdot).
         """

@@ -26,8 +26,8 @@ from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
     GEOMETRY_SUFFIX,
+    contact_layout,
     program_names,
-    row_layout,
     trace_motion,
 )
 from draisine.system.layout import Layout, state_sizes
@@ -125,7 +125,7 @@ class Generic:
     @cached_property
     def row(self) -> Layout:
         """The layout of the outputs of a contact program."""
-        return row_layout(self.system.model)
+        return contact_layout(self.system.model)
 
     @property
     def givens(self) -> int:
@@ -143,8 +143,8 @@ class Generic:
         name = mode_name(self.system.model, signature)
         if name not in self._closed_forms:
             compiled = None
-            # Redundant or singular constraint rows are detected when the closed form is derived,
-            # at the first look-up of its name.
+            # A redundant or singular contact mode is detected when its closed form is derived, at
+            # the first access by name. It has no closed form.
             with suppress(RedundancyError, SingularityError):
                 if name in self.programs:
                     compiled = self.programs.bind(name, self.system.values)
@@ -215,17 +215,18 @@ def make_generic(
     of its programs. The most recently compiled vehicles are cached.
     """
 
-    def make() -> Generic:
+    def make_compiled() -> Generic:
+        """Return the newly compiled vehicle on a terrain."""
         traced = [trace_motion(motion) for motion in motions]
         ground = np.array([x for _, numbers in traced for x in numbers])
         forms = tuple(form for form, _ in traced)
         programs = system.artifacts.contact_programs(law, law_states(law), forms)
         return Generic(system, law, motions, ground, programs)
 
-    # Most vehicles have neither: their key needs no fingerprint, which costs as much as a few
-    # native calls.
+    # Most vehicles have neither control law nor moving ground. For them, skip the fingerprint,
+    # which takes as long as a few native calls.
     key = "generic" if law is None and not motions else fingerprint(("generic", law, motions))
-    return system.keep(key, make)
+    return system.keep(key, make_compiled)
 
 
 class ContactPrograms(Mapping[ContactPair, Compiled]):

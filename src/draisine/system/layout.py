@@ -59,7 +59,7 @@ class Layout:
         columns.
         """
         if tuple(parts) == self._names:
-            # Fast path: all slices are given in order, with the same number of columns.
+            # Fast path: all slices are given, in order, with the same number of columns.
             with suppress(TypeError, ValueError):
                 if tuple(map(len, parts.values())) == self._sizes:
                     return np.concatenate(tuple(parts.values()), dtype=float)
@@ -84,8 +84,8 @@ def output_layout(program: Program) -> Layout:
     return Layout({name: len(entries) for name, entries in program.outputs.items()})
 
 
-def state_sizes(model: Model, **more: int) -> dict[str, int]:
+def state_sizes(model: Model, **further_lengths: int) -> dict[str, int]:
     """Return the lengths of quaternion q, position p and joint coordinates r, and of the arrays that
     follow: speeds u or v, and states z.
     """
-    return {"q": 4, "p": 3, "r": len(model.joints), **more}
+    return {"q": 4, "p": 3, "r": len(model.joints), **further_lengths}

@@ -28,8 +28,8 @@ from draisine.mechanics.base import (
     base_rotation,
     expand_speeds,
     free_columns,
-    renormalise,
-    square_length,
+    normalise_quaternion,
+    squared_quaternion_norm,
 )
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
@@ -64,60 +64,64 @@ def yaw_lean_pitch_rates(
     c = norm(across)
     forward = across / c
 
-    def split(vertical: Scalar, lateral: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the components of a vector along N and left, which are not perpendicular, from its
-        projections.
+    def decompose(vertical: Scalar, lateral: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the components of a vector along N and left from its projections on these two
+        axes, which are not perpendicular.
         """
         return (vertical - s * lateral) / (c * c), (lateral - s * vertical) / (c * c)
 
     lean = W @ forward
-    yaw, pitch = split(W @ N, W @ left)
-    yaw2, pitch2 = split(Wdot @ N - c * (pitch * lean), Wdot @ left - c * (yaw * lean))
+    yaw, pitch = decompose(W @ N, W @ left)
+    yaw2, pitch2 = decompose(Wdot @ N - c * (pitch * lean), Wdot @ left - c * (yaw * lean))
     return [yaw, lean, pitch], [yaw2, Wdot @ forward + c * (yaw * pitch), pitch2]
 
 
-def derive_rate(d: Derivation) -> Program:
+def derive_rate(derivation: Derivation) -> Program:
     """Return the program of the time derivative ydot, and of the pivots that depend on the state."""
-    moving = d.moving
+    moving = derivation.moving
     speeds = moving.speeds
-    if d.correction is not None:
-        speeds = speeds + _gap_correction(d, d.correction)
-    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
-    # Constant pivots cannot vanish; the integrator monitors the others.
-    watched = [*moving.solver.pivot, *d.loaded.pivots]
+    if derivation.correction is not None:
+        speeds = speeds + _gap_correction(derivation, derivation.correction)
+    qdot, pdot = derivation.base_pose_rates(
+        derivation.R, derivation.symbols["q"], speeds, derivation.constraint_rows.ref
+    )
+    # Only pivots that depend on the state can vanish during a run; the integrator monitors these.
+    watched = [*moving.solver.pivot, *derivation.loaded.pivots]
     pivots = [x for x in watched if isinstance(x, Expr) and not x.fixed]
-    rate = [*qdot, *pdot, *speeds[6:], *d.reduced.udot, *d.memory_rates]
-    return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
+    rate = [*qdot, *pdot, *speeds[6:], *derivation.reduced.udot, *derivation.memory_rates]
+    return derivation.tracing.make_program(
+        "rate", derivation.inputs, {"rate": rate, "pivots": pivots}
+    )
 
 
-def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
+def derive_observe(derivation: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
     """Return the program of all outputs for a state. With sensors, the last output `signals` contains their
     ideal signals.
     """
-    rows = d.constraint_rows
-    moving = d.moving
-    reduced = d.reduced
-    tree = d.tree
+    rows = derivation.constraint_rows
+    moving = derivation.moving
+    reduced = derivation.reduced
+    tree = derivation.tree
     world = rows.world
-    p = d.symbols["p"]
+    p = derivation.symbols["p"]
     base = tree.links[0]
-    v, vdot = _user_velocities(d)
-    forces, pushes, held = _contact_forces(d, rows, reduced.multipliers)
-    motions = len(constraints.prescribed_joints(d.model))
-    linear, angular = energy.momenta(tree, rows.geo, moving.vel, world, p)
-    readings = d.readings
+    v, vdot = _user_velocities(derivation)
+    forces, pushes, held = _contact_forces(derivation, rows, reduced.multipliers)
+    motions = len(constraints.prescribed_joints(derivation.model))
+    linear, angular = energy.total_momenta(tree, rows.geo, moving.vel, world, p)
+    readings = derivation.readings
     outputs = [readings.yaw, readings.lean, readings.pitch]
-    outputs += [o.value(readings) for o in d.model.outputs]
-    seed = _seed(d)
+    outputs += [o.value(readings) for o in derivation.model.outputs]
+    seed = _symbol_rates(derivation)
     position = p - world.R @ (base.R.T @ base.o)
-    inputs = _inputs(d)
-    gaps = _gaps(d, p)
+    inputs = _all_inputs(derivation)
+    gaps = _contact_gaps(derivation, p)
     signals = {}
     if sensors:
-        state = {"p": position, "r": d.symbols["r"], "v": v, "vdot": vdot}
+        state = {"p": position, "r": derivation.symbols["r"], "v": v, "vdot": vdot}
         loads = [force[0] for force in forces]
         signals["signals"] = trace_signals(
-            d.tracing,
+            derivation.tracing,
             sensors,
             world.R @ base.R.T,
             state,
@@ -126,9 +130,9 @@ def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
             array(loads),
             array(gaps),
         )
-    return d.tracing.program(
+    return derivation.tracing.make_program(
         "observe",
-        d.inputs,
+        derivation.inputs,
         {
             "position": position,
             "v": v,
@@ -136,13 +140,15 @@ def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
             "forces": forces,
             "forces_world": [world.R @ push for push in pushes],
             "forces_base": [base.R @ push for push in pushes],
-            **tyre_powers(d.loaded_readings, d.mode, d.symbols["z"]),
+            **tyre_powers(derivation.loaded_readings, derivation.mode, derivation.symbols["z"]),
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
             "points": [p + world.R @ point.c for point, _ in rows.contact_points],
             "gaps": gaps,
-            "kinetic": [energy.kinetic(tree, moving.vel)],
-            "potential": [energy.potential(tree, rows.geo, world, p, d.model.gravity)],
+            "kinetic": [energy.kinetic_energy(tree, moving.vel)],
+            "potential": [
+                energy.potential_energy(tree, rows.geo, world, p, derivation.model.gravity)
+            ],
             "momentum": linear,
             "angular_momentum": angular,
             "outputs": outputs,
@@ -153,124 +159,130 @@ def derive_observe(d: Derivation, sensors: Sequence[Sensor] = ()) -> Program:
     )
 
 
-def derive_project(d: Derivation) -> Program:
+def derive_project(derivation: Derivation) -> Program:
     """Return the program of one Newton step of minimum norm towards closed contacts and a unit quaternion,
     eq. [projection], and of the residuals of both before the step.
     """
-    q = renormalise(d.model, d.symbols["q"])
-    p = d.symbols["p"]
-    r = d.symbols["r"]
-    R = base_rotation(d.model, q)
-    rows = d.rows(R, r, p)
-    values, gradients = d.conditions(rows, with_redundant=False)
+    q = normalise_quaternion(derivation.model, derivation.symbols["q"])
+    p = derivation.symbols["p"]
+    r = derivation.symbols["r"]
+    R = base_rotation(derivation.model, q)
+    rows = derivation.assemble_rows(R, r, p)
+    values, gradients = derivation.position_constraints(rows, with_redundant=False)
     if gradients:
-        columns = free_columns(d.model)
+        columns = free_columns(derivation.model)
         J = array([list(row[columns]) for row in gradients])
         x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
-        step = expand_speeds(d.model, x)
-        dq, dp = d.pose_rates(R, q, step, rows.ref)
-        q = renormalise(d.model, q + dq)
+        step = expand_speeds(derivation.model, x)
+        dq, dp = derivation.base_pose_rates(R, q, step, rows.ref)
+        q = normalise_quaternion(derivation.model, q + dq)
         p = p + dp
         r = r + step[6:]
     wheels = [a for a in rows.active if not is_zero(a.surface.ring)]  # a ball has no heading
-    headings = [_heading(rows, a) for a in wheels]
-    # The deviation of the quaternion from unit length is treated as a gap: the same Newton step
-    # corrects it.
-    length = [square_length(d.model, d.symbols["q"]) - 1.0]
+    headings = [_wheel_heading(rows, a) for a in wheels]
+    # Treat the deviation of the quaternion from unit length like a gap, so that the same Newton
+    # step corrects it.
+    length = [squared_quaternion_norm(derivation.model, derivation.symbols["q"]) - 1.0]
     outputs = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
-    return d.tracing.program("project", d.inputs, outputs)
+    return derivation.tracing.make_program("project", derivation.inputs, outputs)
 
 
-def derive_initial(d: Derivation) -> Program:
+def derive_initial(derivation: Derivation) -> Program:
     """Return the program of all values that can be requested of an initial state, with their derivatives with
     respect to configuration and speeds.
 
     The speeds are those of the unconstrained vehicle, in the inner base frame, with V at the origin of the
     base.
     """
-    tree = d.tree
-    rows = d.constraint_rows
-    R = d.R
-    columns = free_columns(d.model)
-    s = d.tracing.symbols({"s": len(columns)})["s"]
-    speeds = expand_speeds(d.model, s)
+    tree = derivation.tree
+    rows = derivation.constraint_rows
+    R = derivation.R
+    columns = free_columns(derivation.model)
+    s = derivation.tracing.symbols({"s": len(columns)})["s"]
+    speeds = expand_speeds(derivation.model, s)
     zero = np.zeros(3)
     vel = velocities(tree, rows.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
-    t = d.symbols["t"][0]
-    p = d.symbols["p"]
+    t = derivation.symbols["t"][0]
+    p = derivation.symbols["p"]
     readings = Readings(tree, rows.geo, rows.world, p, vel, speeds, zero, t)
     base = tree.links[0]
     angles = [readings.yaw, readings.lean, readings.pitch]
-    position_and_shape = [*(p - rows.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]
-    v = projected.user_map(tree, zero) @ speeds
-    outputs_of_model = [o.value(readings) for o in d.model.outputs]
+    position_and_shape = [*(p - rows.world.R @ (base.R.T @ base.o)), *derivation.symbols["r"]]
+    v = projected.speed_transformation(tree, zero) @ speeds
+    outputs_of_model = [o.value(readings) for o in derivation.model.outputs]
     values = [*angles, *position_and_shape, *outputs_of_model]
-    rates = tangent([*angles, *outputs_of_model], d.directions(R, speeds))
+    rates = tangent([*angles, *outputs_of_model], derivation.configuration_rates(R, speeds))
     values += [*rates, *v[columns]]
-    conditions, _ = d.conditions(rows)
+    conditions, _ = derivation.position_constraints(rows)
     requested = [*values, *conditions]
     by_pose = [
-        tangent(requested, d.directions(R, expand_speeds(d.model, e))) for e in np.eye(len(s))
+        tangent(requested, derivation.configuration_rates(R, expand_speeds(derivation.model, e)))
+        for e in np.eye(len(s))
     ]
     by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
-    inputs = {name: d.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
+    inputs = {name: derivation.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
     outputs = {"values": values, "conditions": conditions}
     outputs |= {"by_pose": [x for row in by_pose for x in row]}
     outputs |= {"by_speed": [x for row in by_speed for x in row]}
-    return d.tracing.program("initial", inputs, outputs)
+    return derivation.tracing.make_program("initial", inputs, outputs)
 
 
-def derive_rows(d: Derivation) -> Program:
+def derive_rows(derivation: Derivation) -> Program:
     """Return the program of the constraint rows `C v = b`, their reference point, the position constraints
     and the gaps (m) of all contacts.
     """
-    active = d.constraint_rows
-    values, _ = d.conditions(active)
+    active = derivation.constraint_rows
+    values, _ = derivation.position_constraints(active)
     b = constraints.velocity_targets(
-        d.tree, active.geo, active.world, active.active, active.p, d.symbols["t"][0]
+        derivation.tree,
+        active.geo,
+        active.world,
+        active.active,
+        active.p,
+        derivation.symbols["t"][0],
     )
-    heights = constraints.gaps(active.world, d.symbols["p"], active.contact_points)
+    heights = constraints.gaps(active.world, derivation.symbols["p"], active.contact_points)
     outputs = {"C": active.C, "b": b, "ref": active.ref, "conditions": values, "gaps": heights}
-    return d.tracing.program("rows", d.inputs, outputs)
+    return derivation.tracing.make_program("rows", derivation.inputs, outputs)
 
 
-def derive_enter(d: Derivation) -> Program:
+def derive_enter(derivation: Derivation) -> Program:
     """Return the program of the state vector y for the user's pose, joint coordinates and speeds. Further
     outputs are all speeds of the inner base frame, and the residuals of the constraint rows `C v = b` and
     of the position constraints.
 
     `turn` is the quaternion of the inner base frame relative to the user's base frame.
     """
-    base = d.tree.links[0]
-    t = d.symbols["t"]
-    r = d.symbols["r"]
-    columns = free_columns(d.model)
-    user = _user(d, {"q": 4, "p": 3, "v": len(columns), "turn": 4})
+    base = derivation.tree.links[0]
+    t = derivation.symbols["t"]
+    r = derivation.symbols["r"]
+    columns = free_columns(derivation.model)
+    user = _user_symbols(derivation, {"q": 4, "p": 3, "v": len(columns), "turn": 4})
     q = quaternion_product(user["q"], user["turn"])
-    R = base_rotation(d.model, q)
+    R = base_rotation(derivation.model, q)
     p = user["p"] + R @ (base.R.T @ base.o)
-    rows = d.rows(R, r, p)
-    user_speeds = expand_speeds(d.model, user["v"])
+    rows = derivation.assemble_rows(R, r, p)
+    user_speeds = expand_speeds(derivation.model, user["v"])
     W = base.R.T @ user_speeds[3:6]
     V = base.R.T @ (user_speeds[:3] + cross(user_speeds[3:6], base.o)) + cross(W, rows.ref)
     speeds = np.concatenate([V, W, user_speeds[6:]])
     inputs = {"t": t, "q": user["q"], "p": user["p"], "r": r, "v": user["v"]}
-    inputs |= {"turn": user["turn"], "anchors": d.symbols["anchors"]}
+    inputs |= {"turn": user["turn"], "anchors": derivation.symbols["anchors"]}
     outputs: dict[str, Any] = {
-        "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
+        "y": [*q, *p, *r, *speeds[columns][derivation.choice.independent]],
         "speeds": speeds,
-        "broken": projected.velocity_residual(rows, speeds, t[0], d.choice.along_tree),
-        "conditions": d.conditions(rows)[0],
+        "broken": projected.velocity_residual(rows, speeds, t[0], derivation.choice.along_tree),
+        "conditions": derivation.position_constraints(rows)[0],
     }
-    return d.tracing.program("enter", inputs, outputs)
+    return derivation.tracing.make_program("enter", inputs, outputs)
 
 
-def derive_frame(d: Derivation) -> Program:
+def derive_frame(derivation: Derivation) -> Program:
     """Return the program of axes (3, 3) and origin (3), in m, of the inner base frame relative to the
     user's base frame.
     """
-    base = d.tree.links[0]
-    return d.tracing.program("frame", d.inputs, {"R": base.R, "o": base.o})
+    base = derivation.tree.links[0]
+    return derivation.tracing.make_program("frame", derivation.inputs, {"R": base.R, "o": base.o})
 
 
 class _SaddlePoint(NamedTuple):
@@ -287,13 +299,14 @@ class _SaddlePoint(NamedTuple):
     motions: list[Any]  # position, velocity and acceleration of prescribed joints
 
 
-def _saddle_point(d: Derivation) -> _SaddlePoint:
+def _trace_saddle_point(derivation: Derivation) -> _SaddlePoint:
     """Return the saddle-point system of all contact modes, without force elements."""
-    model = d.model
-    s = d.symbols | _user(d, {"q": 4, "p": 3})
-    # Not aligned with the tree: users give speeds in the base frame as it is defined in the model.
-    tree = assemble(model, aligned=False, evaluate=d.evaluate)
-    v = d.tracing.symbols({"v": len(free_columns(model))})["v"]
+    model = derivation.model
+    s = derivation.symbols | _user_symbols(derivation, {"q": 4, "p": 3})
+    # Do not align the tree's axes with its joints: users state speeds in the base frame of the
+    # model.
+    tree = assemble(model, aligned=False, evaluate=derivation.evaluate)
+    v = derivation.tracing.symbols({"v": len(free_columns(model))})["v"]
     speeds = expand_speeds(model, v)
     zero = np.zeros(3)
     t = s["t"][0]
@@ -313,41 +326,50 @@ def _saddle_point(d: Derivation) -> _SaddlePoint:
     )
 
 
-def derive_masses(d: Derivation) -> Program:
+def derive_masses(derivation: Derivation) -> Program:
     """Return the program of the mass matrix and the constraint rows of all contact modes, in the user's
     speeds.
     """
-    return d.tracing.program("masses", (saddle := _saddle_point(d)).inputs, _masses(d, saddle))
+    return derivation.tracing.make_program(
+        "masses",
+        (saddle := _trace_saddle_point(derivation)).inputs,
+        _mass_and_rows(derivation, saddle),
+    )
 
 
-def _masses(d: Derivation, saddle: _SaddlePoint) -> dict[str, Any]:
+def _mass_and_rows(derivation: Derivation, saddle: _SaddlePoint) -> dict[str, Any]:
     """Return the mass matrix M (n, n) and the constraint rows C (rows, n) of all contact modes, by name."""
-    columns = free_columns(d.model)
+    columns = free_columns(derivation.model)
     C = np.vstack([saddle.dynamics.C, *(row[None, :] for row in saddle.joint_rows)])[:, columns]
     return {"M": saddle.dynamics.M[np.ix_(columns, columns)], "C": C}
 
 
-def derive_free(d: Derivation) -> Program:
+def derive_free(derivation: Derivation) -> Program:
     """Return the program of the saddle-point system of all contact modes in the user's speeds: `M vdot + F
     = C' lam`, `C vdot = c`, `C v = b`. F contains the tyre forces of this contact mode.
     """
-    saddle = _saddle_point(d)
+    saddle = _trace_saddle_point(derivation)
     dynamics = saddle.dynamics
     readings = saddle.readings
-    F = dynamics.F - d.tracing.act(readings, d.mode, saddle.inputs["z"]).Q
+    F = (
+        dynamics.F
+        - derivation.tracing.element_forces(readings, derivation.mode, saddle.inputs["z"]).Q
+    )
     c = [*dynamics.c, *[motion[2] for motion in saddle.motions], *[-x for x in saddle.drifts]]
     b = [
         *[0.0] * len(dynamics.c),
         *[motion[1] for motion in saddle.motions],
         *[0.0] * len(saddle.drifts),
     ]
-    armed = [contact.armed(readings) if contact.armed else 1.0 for contact in d.model.contacts]
-    outputs = _masses(d, saddle) | {"F": F[free_columns(d.model)], "c": c}
+    armed = [
+        contact.armed(readings) if contact.armed else 1.0 for contact in derivation.model.contacts
+    ]
+    outputs = _mass_and_rows(derivation, saddle) | {"F": F[free_columns(derivation.model)], "c": c}
     outputs |= {"b": b, "gaps": dynamics.gaps, "armed": armed}
-    return d.tracing.program("free", saddle.inputs, outputs)
+    return derivation.tracing.make_program("free", saddle.inputs, outputs)
 
 
-def derive_variation(d: Derivation) -> Program:
+def derive_variation(derivation: Derivation) -> Program:
     """Return the program of the reduced dynamics `M udot = f` and of all outputs, each with its derivative
     along one direction of differentiation, eq. [variation].
 
@@ -356,96 +378,100 @@ def derive_variation(d: Derivation) -> Program:
     output `<name>`. The direction consists of a displacement dx of the configuration (in the coordinates of
     the speeds: V at the origin of the base, W, rdot, in the inner base frame), and of dt, du, dz, dw.
     """
-    tree = d.tree
-    s = d.symbols
-    rows = d.constraint_rows
-    moving = d.moving
+    tree = derivation.tree
+    s = derivation.symbols
+    rows = derivation.constraint_rows
+    moving = derivation.moving
     H = moving.H
-    columns = free_columns(d.model)
+    columns = free_columns(derivation.model)
     M = mass_matrix(tree, rows.geo, rows.ref)
     mass = H.T @ M[np.ix_(columns, columns)] @ H
     V = moving.speeds[:3]
     W = moving.speeds[3:6]
     speeds = np.concatenate([V - cross(W, rows.ref), moving.speeds[3:]])
-    readings = d.readings
+    readings = derivation.readings
     base = tree.links[0]
     angles = [readings.yaw, readings.lean, readings.pitch]
     pose = [*angles, *(s["p"] - rows.world.R @ (base.R.T @ base.o))]
-    outputs_of_model = [o.value(readings) for o in d.model.outputs]
-    turns, turn_rates = yaw_lean_pitch_rates(rows.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
-    rates = [*turns, *tangent(pose[3:], d.directions(d.R, speeds))]
-    v, vdot = _user_velocities(d)
+    outputs_of_model = [o.value(readings) for o in derivation.model.outputs]
+    turns, turn_rates = yaw_lean_pitch_rates(
+        rows.world.up[0], base.R[1], W, derivation.reduced.vdot[3:6]
+    )
+    rates = [*turns, *tangent(pose[3:], derivation.configuration_rates(derivation.R, speeds))]
+    v, vdot = _user_velocities(derivation)
     values: dict[str, list[Scalar]] = {
-        # The force is computed from udot, not the reverse: udot was solved from the same balance
-        # of forces.
-        "force": list(mass @ d.reduced.udot),
-        "zdot": d.memory_rates,
-        "conditions": d.conditions(rows, with_redundant=False)[0],
+        # Compute the force from udot, not the reverse: udot was solved from the same balance of
+        # forces.
+        "force": list(mass @ derivation.reduced.udot),
+        "zdot": derivation.memory_rates,
+        "conditions": derivation.position_constraints(rows, with_redundant=False)[0],
         "seen": [*pose, *s["r"], *outputs_of_model, *rates, *v],
         "paced": [*turn_rates, *vdot],
     }
     sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
-    seeds = d.tracing.symbols(sizes)
-    seed = d.directions(d.R, expand_speeds(d.model, seeds["dx"]))
+    seeds = derivation.tracing.symbols(sizes)
+    seed = derivation.configuration_rates(
+        derivation.R, expand_speeds(derivation.model, seeds["dx"])
+    )
     seed |= {f"{n[1]}[{k}]": x for n in sizes if n != "dx" for k, x in enumerate(seeds[n])}
-    # One call differentiates all values, so that common subexpressions are shared.
+    # Differentiate all values in one call, so that they share common subexpressions.
     changes = iter(tangent([x for xs in values.values() for x in xs], seed))
     outputs = {"mass": list(mass.ravel())} | values
     outputs |= {f"d{name}": [next(changes) for _ in xs] for name, xs in values.items()}
-    return d.tracing.program("variation", s | seeds, outputs)
+    return derivation.tracing.make_program("variation", s | seeds, outputs)
 
 
-def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
+def _user_symbols(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
     """Return symbols for arrays of the user's state, which refer to the user's base frame instead of the
     inner one; `sizes` are the lengths of the arrays by name.
     """
-    symbols = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
+    symbols = derivation.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
     return {name: symbols[f"user {name}"] for name in sizes}
 
 
-def _user_velocities(d: Derivation) -> tuple[Array, Array]:
+def _user_velocities(derivation: Derivation) -> tuple[Array, Array]:
     """Return the user's speeds v and accelerations vdot, in the user's base frame."""
-    moving = d.moving
-    columns = free_columns(d.model)
-    T = projected.user_map(d.tree, d.constraint_rows.ref)
-    map_rate = projected.map_rate(d.tree, moving.vel.W[0], moving.refdot)
-    return (T @ moving.speeds)[columns], (T @ d.reduced.vdot + map_rate)[columns]
+    moving = derivation.moving
+    columns = free_columns(derivation.model)
+    T = projected.speed_transformation(derivation.tree, derivation.constraint_rows.ref)
+    map_rate = projected.speed_transformation_rate(derivation.tree, moving.vel.W[0], moving.refdot)
+    return (T @ moving.speeds)[columns], (T @ derivation.reduced.vdot + map_rate)[columns]
 
 
-def _inputs(d: Derivation) -> Array:
+def _all_inputs(derivation: Derivation) -> Array:
     """Return all inputs of the model, including the torques of guided joints."""
-    forces = len(d.model.inputs) - len(d.model.joints)
-    return d.driven.inputs + array([*d.reduced.guiding, *[0.0] * forces])
+    forces = len(derivation.model.inputs) - len(derivation.model.joints)
+    return derivation.driven.inputs + array([*derivation.reduced.guiding, *[0.0] * forces])
 
 
-def _heading(rows: projected.Rows, a: constraints.Active) -> Array:
+def _wheel_heading(constraint_rows: projected.Rows, contact: constraints.Active) -> Array:
     """Return the heading of a wheel in the ground plane of the configuration before projection, not
     normalised.
     """
-    surface = a.surface
-    axle = rows.geo.R0[a.point.link] @ surface.axle
-    heading = (rows.world.R @ cross(axle, rows.world.up[0]))[:2]
-    # The heading is scaled by the ring radius, so that it vanishes as the wheel becomes a ball,
-    # which has no heading.
+    surface = contact.surface
+    axle = constraint_rows.geo.R0[contact.point.link] @ surface.axle
+    heading = (constraint_rows.world.R @ cross(axle, constraint_rows.world.up[0]))[:2]
+    # Scale the heading by the radius of the wheel's ring, so that it vanishes as the wheel becomes
+    # a ball, which has no heading.
     return heading if is_zero(surface.thickness) else surface.ring * heading
 
 
-def _gap_correction(d: Derivation, epsilon: float) -> Array:
+def _gap_correction(derivation: Derivation, epsilon: float) -> Array:
     """Return the correction of the speeds that closes the gaps, (2.41) of the thesis, eq.
     [stiff-correction]: wheels after the first are pulled to the height of the first ten times as strongly.
     Pins, prescribed joints and couplings have no common height; each is corrected by itself.
     """
-    rows = d.constraint_rows
-    labels = constraints.row_labels(d.model, d.mode)
-    r = d.symbols["r"]
-    t = d.symbols["t"][0]
-    anchors = d.symbols["anchors"]
+    rows = derivation.constraint_rows
+    labels = constraints.row_labels(derivation.model, derivation.mode)
+    r = derivation.symbols["r"]
+    t = derivation.symbols["t"][0]
+    anchors = derivation.symbols["anchors"]
     conditions = [
         (value, row, labels[k].endswith(".normal"))
         for value, row, k in zip(*projected.holonomic_residuals(rows, r, t, anchors), strict=True)
         if k in rows.keep
     ]
-    total = array([0.0] * (6 + len(d.model.joints)))
+    total = array([0.0] * (6 + len(derivation.model.joints)))
     first: tuple[Scalar, Array] | None = None
     for value, row, is_height in conditions:
         stiffness = 1.0
@@ -459,41 +485,49 @@ def _gap_correction(d: Derivation, epsilon: float) -> Array:
     return total
 
 
-def _seed(d: Derivation) -> dict[str, Any]:
+def _symbol_rates(derivation: Derivation) -> dict[str, Any]:
     """Return the time derivatives of all state symbols by name, for derivatives along the motion."""
-    speeds = d.moving.speeds
-    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
-    return rates_by_symbol(q=qdot, p=pdot, r=speeds[6:], u=d.reduced.udot, t=[1.0])
+    speeds = derivation.moving.speeds
+    qdot, pdot = derivation.base_pose_rates(
+        derivation.R, derivation.symbols["q"], speeds, derivation.constraint_rows.ref
+    )
+    return rates_by_symbol(q=qdot, p=pdot, r=speeds[6:], u=derivation.reduced.udot, t=[1.0])
 
 
-def _gaps(d: Derivation, p: Array) -> list[Scalar]:
+def _contact_gaps(derivation: Derivation, position: Array) -> list[Scalar]:
     """Return the gap (m) of each contact; the gap of a tyre on a spring is zero when it begins to carry
     load.
     """
-    heights = constraints.gaps(d.constraint_rows.world, p, d.constraint_rows.contact_points)
-    return [h - free_gap(c) for h, c in zip(heights, d.model.contacts, strict=True)]
+    heights = constraints.gaps(
+        derivation.constraint_rows.world, position, derivation.constraint_rows.contact_points
+    )
+    return [h - free_gap(c) for h, c in zip(heights, derivation.model.contacts, strict=True)]
 
 
 def _contact_forces(
-    d: Derivation, rows: projected.Rows, lam: Array
+    derivation: Derivation, constraint_rows: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
     """Return the force of the ground on each contact, in contact axes and in the axes of the inner base
     frame (N), and the constraint forces of the joints: prescribed motions, then couplings.
     """
     forces: list[list[Scalar]] = []
     pushes: list[Array] = []
-    active = {a.contact.name: a for a in rows.active}
+    active = {a.contact.name: a for a in constraint_rows.active}
     first = 0  # multiplier of the next active contact
-    for contact, (point, _) in zip(d.model.contacts, rows.contact_points, strict=True):
-        # Force of a force element, such as a tyre on a vertical spring, which acts without a
-        # constraint row.
-        push = d.acting.pushes.get(contact.name)
+    for contact, (point, _) in zip(
+        derivation.model.contacts, constraint_rows.contact_points, strict=True
+    ):
+        # Add the force of a force element, such as a tyre on a vertical spring, which acts without
+        # a constraint row.
+        push = derivation.acting.pushes.get(contact.name)
         a = active.get(contact.name)
         if a is None and push is None:
             forces.append([0.0] * 3)
             pushes.append(np.zeros(3))
             continue
-        axes = constraints.contact_axes(d.tree, rows.geo, rows.world, contact, point)
+        axes = constraints.contact_directions(
+            derivation.tree, constraint_rows.geo, constraint_rows.world, contact, point
+        )
         push = np.zeros(3) if push is None else push
         if a is not None:
             multipliers = lam[first : first + len(a.names)]

@@ -16,7 +16,7 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.mechanics import constraints
-from draisine.mechanics.couplings import loops_turned_over
+from draisine.mechanics.couplings import find_flipped_loops
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import Tree
 from draisine.model.names import SYNONYMS, Axes, benchmark_sign, check_axes, state_names, variables
@@ -51,7 +51,7 @@ class State:
     v: Floats  # (speeds,) body twist of the base, then joint rates; m/s and rad/s
     joints: tuple[str, ...] = ()  # names of the joints
     speeds: tuple[str, ...] = ()  # names of the speeds
-    # States of the force elements, such as deflections of tyres; empty if all are zero.
+    # States of the force elements, such as deflections of tyres; empty if all are zero
     element_state: Floats = field(default_factory=lambda: np.zeros(0))
 
     def elements(self, count: int) -> Floats:
@@ -59,7 +59,7 @@ class State:
         values = np.asarray(self.element_state, float)
         return values if values.size else np.zeros(count)
 
-    def _named(self) -> dict[str, dict[str, float]]:
+    def _named_numbers(self) -> dict[str, dict[str, float]]:
         """Return all numbers of the state by name: pose, joint coordinates, twist, joint rates, element
         states.
         """
@@ -75,16 +75,17 @@ class State:
         }
 
     def __repr__(self) -> str:
-        parts = [part for part in self._named().values() if part]
-        lines = [", ".join(f"{n}={_short(x)}" for n, x in part.items()) for part in parts]
+        parts = [part for part in self._named_numbers().values() if part]
+        lines = [", ".join(f"{n}={_format_short(x)}" for n, x in part.items()) for part in parts]
         return f"State({(',' + chr(10) + '      ').join(lines)})"
 
     def _repr_html_(self) -> str:
+        """Return the state as an HTML table for notebooks."""
         rows = [
             f"<tr><th>{title}</th>"
-            + "".join(f"<td>{escape(n)}<br>{_short(x)}</td>" for n, x in part.items())
+            + "".join(f"<td>{escape(n)}<br>{_format_short(x)}</td>" for n, x in part.items())
             + "</tr>"
-            for title, part in self._named().items()
+            for title, part in self._named_numbers().items()
             if part
         ]
         return f"<table>{''.join(rows)}</table>"
@@ -128,9 +129,9 @@ def angles_of(q: Floats) -> dict[str, float]:
     }
 
 
-def _short(x: float) -> str:
+def _format_short(number: float) -> str:
     """Return a number with four digits; rounding errors are printed as 0."""
-    return f"{x + 0.0 if abs(x) > 1e-12 else 0.0:.4g}"
+    return f"{number + 0.0 if abs(number) > 1e-12 else 0.0:.4g}"
 
 
 def state(
@@ -207,7 +208,7 @@ def state(
 def make_state(system: "System", requested: Mapping[str, float | str], **options: Any) -> State:
     """Return the state with requested values by name; `options` are keyword arguments of `states`."""
     numbers = {name: [value] for name, value in initial_values(requested, system.model).items()}
-    return _single_state(system.model, *states(system, numbers, **options))
+    return _take_single_state(system.model, *states(system, numbers, **options))
 
 
 def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, float]:
@@ -220,7 +221,7 @@ def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, fl
             raise ParameterError(
                 f"initial state: {alias} means {name}, which is requested as well."
             )
-        numbers[name] = _number(name, value, model)
+        numbers[name] = _parse_value(name, value, model)
     return numbers
 
 
@@ -275,17 +276,20 @@ def states(
     >>> columns["v"].shape, errors
     ((9, 3), ['', '', ''])
     """
-    # Vehicles on tyres start without slip if possible: the wheels are treated as rolling.
+    # If possible, start vehicles on tyres without slip: choose the speeds as if their wheels
+    # rolled.
     tyred = {wheel.name: "rolling" for wheel in system.model.wheels if wheel.tyre is not None}
     first_mode = tyred if tyred and mode is None else mode
-    columns, errors = _consistent(
+    columns, errors = _find_consistent_states(
         system.machine(first_mode), requested, t, at_rest, parameters, tilt
     )
     slipping = [k for k, text in enumerate(errors) if text and first_mode is not mode]
     if slipping:
         values = {name: np.asarray(x, float)[slipping] for name, x in requested.items()}
         subset = None if parameters is None else parameters[slipping]
-        others, other_errors = _consistent(system.machine(mode), values, t, at_rest, subset, tilt)
+        others, other_errors = _find_consistent_states(
+            system.machine(mode), values, t, at_rest, subset, tilt
+        )
         for name in columns:
             columns[name][:, slipping] = others[name]
         for k, text in zip(slipping, other_errors, strict=True):
@@ -293,7 +297,7 @@ def states(
     return columns, errors
 
 
-def _number(name: str, value: Any, model: "Model") -> float:
+def _parse_value(name: str, value: Any, model: "Model") -> float:
     """Return the numerical value of a request, which may be written as text."""
     if not isinstance(value, str):
         try:
@@ -327,10 +331,12 @@ def consistent_state(
         If no state has the requested values.
     """
     numbers = {name: [value] for name, value in requested.items()}
-    return _single_state(machine.system.model, *_consistent(machine, numbers, t, at_rest))
+    return _take_single_state(
+        machine.system.model, *_find_consistent_states(machine, numbers, t, at_rest)
+    )
 
 
-def _single_state(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
+def _take_single_state(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
     """Return the state in the first column; raise ConfigurationError if this column has an error
     message.
     """
@@ -340,7 +346,7 @@ def _single_state(model: "Model", columns: Mapping[str, Floats], errors: list[st
     return State(q, p, r, v, tuple(joint.name for joint in model.joints), tuple(model.speeds))
 
 
-def _consistent(
+def _find_consistent_states(
     machine: "ClosedForm",
     requested: Mapping[str, Sequence[float] | Floats],
     t: float,
@@ -359,12 +365,13 @@ def _consistent(
         _add_errors(
             errors, {k: describe_flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())}
         )
-        # A state with an impossible lean must not affect the solution of the other states.
+        # Replace an impossible lean by zero, so that this state does not affect the solution of the
+        # other states.
         numbers["lean"] = np.where([bool(text) for text in errors], 0.0, numbers["lean"])
     pose = Configuration(machine, count, t, parameters, tilt)
     targets = {name: x for name, x in numbers.items() if name not in pose.fast}
-    drawn = pose.closed_drawing(targets) if machine.system.model.loops else None
-    _add_errors(errors, pose.approach(targets))
+    drawn = pose.close_loops(targets) if machine.system.model.loops else None
+    _add_errors(errors, pose.try_move_to(targets))
     if at_rest is None:
         at_rest = _has_prescribed_motion_only(machine) and not any(
             name in pose.fast for name in requested
@@ -377,8 +384,8 @@ def _consistent(
     q = np.where(q[0] >= 0, q, -q)
     r = pose.y[:, layout.r].T
     columns = {"q": q, "p": p, "r": r, "v": machine.user_speeds(s.T, frames)}
-    _add_errors(errors, _turned_over(pose, drawn, targets))
-    _add_errors(errors, _flat_wheels(pose, columns))
+    _add_errors(errors, _find_flipped_loops(pose, drawn, targets))
+    _add_errors(errors, _find_flat_wheels(pose, columns))
     return columns, errors
 
 
@@ -396,18 +403,20 @@ def _add_errors(errors: list[str], new: Mapping[int, str]) -> None:
         errors[k] = errors[k] or text
 
 
-def _turned_over(
-    pose: Configuration, drawn: Floats | None, targets: Mapping[str, Floats]
+def _find_flipped_loops(
+    configuration: Configuration, start_coordinates: Floats | None, targets: Mapping[str, Floats]
 ) -> dict[int, str]:
     """Return the error messages of configurations that close a kinematic loop on another branch than the
     zero configuration, by index.
     """
     errors = {}
-    if drawn is None:
+    if start_coordinates is None:
         return {}
-    for k in range(len(pose.y)):
-        r = pose.y[k, pose.machine.layout.r]
-        for loop in loops_turned_over(pose.tree(k), drawn[k], r, targets):
+    for k in range(len(configuration.y)):
+        r = configuration.y[k, configuration.machine.layout.r]
+        for loop in find_flipped_loops(
+            configuration.numerical_tree(k), start_coordinates[k], r, targets
+        ):
             errors[k] = (
                 f"loop {loop!r} would close on the other branch: a dead point lies between the drawing "
                 "and the requested values. Request smaller ones, or draw the machine on that branch."
@@ -424,30 +433,37 @@ def _has_prescribed_motion_only(machine: "ClosedForm") -> bool:
     return not touching and bool(constraints.prescribed_joints(model))
 
 
-def _flat_wheels(pose: Configuration, columns: Mapping[str, Floats]) -> dict[int, str]:
+def _find_flat_wheels(
+    configuration: Configuration, columns: Mapping[str, Floats]
+) -> dict[int, str]:
     """Return the error messages of configurations in which the axle of a wheel in contact is parallel to
     the ground normal, by index.
     """
-    program = pose.machine.project
-    parts = pose.machine.layout.split(pose.y.T)
+    program = configuration.machine.project
+    parts = configuration.machine.layout.split(configuration.y.T)
     inputs = program.inputs.pack(**{name: parts[name] for name in "qpr"})
-    headings = program.batch(inputs, pose.table(program))["headings"]
-    # The heading vector of a wheel vanishes as the wheel falls flat: wheels with long heading
+    headings = program.batch(inputs, configuration.prologue_table(program))["headings"]
+    # The heading vector of a wheel vanishes as the wheel falls flat. Wheels with long heading
     # vectors need no further check.
     lengths = np.hypot(headings[::2], headings[1::2]).min(axis=0, initial=1.0)
     errors = {}
     for k in np.flatnonzero(~(lengths > NEARLY_FLAT_HEADING)).tolist():
-        flat = _flat_wheel(pose.machine, pose.tree(k), columns["q"][:, k], columns["r"][:, k])
+        flat = _flat_wheel_name(
+            configuration.machine,
+            configuration.numerical_tree(k),
+            columns["q"][:, k],
+            columns["r"][:, k],
+        )
         if flat is not None:
             errors[k] = f"the wheel {flat!r} would lie flat. Request less lean."
     return errors
 
 
-def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str | None:
+def _flat_wheel_name(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str | None:
     """Return the name of a wheel in contact whose axle is parallel to the ground normal, or None."""
     world = constraints.ground(tree, geometry(tree, r), rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
-        surface = contact.surface.turned(tree.axes(contact.body))
+        surface = contact.surface.turned(tree.axes_in_link(contact.body))
         up = world.up[tree.place[contact.body][0]]
         if status != "open" and surface.slope(up) < FLAT_SLOPE:
             return name

@@ -164,7 +164,7 @@ class System:
         return derive_sense(tracing, (*tracing.model.sensors, *self.added_sensors))
 
     @cached_property
-    def _sense(self) -> Compiled:
+    def _compiled_sense(self) -> Compiled:
         """The program `sense` as machine code."""
         return self.artifacts.bind(self.sense_program, self.values)
 
@@ -181,8 +181,12 @@ class System:
             Observations of the states by name; states are columns.
         """
         arrays = sense_inputs(self.model, q, p, r, observations)
-        x = self._sense.inputs.pack(**arrays)
-        return self._sense.flat(x) if x.ndim == 1 else self._sense.batch(x)["signals"]
+        x = self._compiled_sense.inputs.pack(**arrays)
+        return (
+            self._compiled_sense.flat(x)
+            if x.ndim == 1
+            else self._compiled_sense.batch(x)["signals"]
+        )
 
     def __repr__(self) -> str:
         model = self.model
@@ -195,6 +199,7 @@ class System:
         )
 
     def _repr_html_(self) -> str:
+        """Return the vehicle and its parameters as an HTML table for notebooks."""
         with tempfile.TemporaryDirectory() as folder:
             draisine.plot(self, path=f"{folder}/drawing.svg")
             drawn = Path(folder, "drawing.svg").read_text(encoding="utf-8").partition("<svg")[2]
@@ -239,7 +244,7 @@ class System:
         """
         pivot_point = None
         if configuration is not None:
-            # Adding zero turns -0.0 into 0.0: equal configurations must have equal keys.
+            # Equal configurations must have equal keys: adding zero turns -0.0 into 0.0.
             q, r = (tuple([float(x) + 0.0 for x in values]) for values in configuration)
             pivot_point = (q, r)
         return self.make(MachineTask(self.mode(mode), law, states, correction, pivot_point))
@@ -247,17 +252,18 @@ class System:
     def make(self, task: MachineTask) -> ClosedForm:
         """Return the compiled contact mode that a request describes; the most recent ones are cached."""
 
-        def derive() -> ClosedForm:
+        def derive_machine() -> ClosedForm:
+            """Return the newly compiled contact mode."""
             machine = ClosedForm(self, self.artifacts, task)
-            if machine.sound():
+            if machine.is_valid_for_system():
                 return machine
-            # The pivots of the nominal parameters are not valid here: derive the programs again
-            # for the present parameters.
+            # The pivots of the nominal parameters vanish at these parameters: derive the programs
+            # again with the present ones as nominal.
             source = self.artifacts
             artifacts = Artifacts(source.vehicle, source.structure, self.parameters, source.store)
             return ClosedForm(self, artifacts, task)
 
-        return self._machines.get(task.key, derive)
+        return self._machines.get(task.key, derive_machine)
 
     def keep(self, key: Any, make: Callable[[], T]) -> T:
         """Return the cached object of a key, made by `make` if it is not cached; the most recent objects are
@@ -265,12 +271,12 @@ class System:
         """
         return self._machines.get(key, make)
 
-    def check_resistance(self, mode: Mode) -> None:
+    def check_resistance(self, contact_mode: Mode) -> None:
         """Raise ModelError if a degree of freedom of a contact mode has no inertia; each contact mode is
         checked once.
         """
-        key = ("resistance", mode)
-        self._machines.get(key, lambda: check_inertia(self.tree, mode))
+        key = ("resistance", contact_mode)
+        self._machines.get(key, lambda: check_inertia(self.tree, contact_mode))
 
     def survey(self, mode: Statuses = None) -> Survey:
         """Return the redundant constraint rows of a contact mode, and the parameters for which they are
@@ -330,7 +336,7 @@ class System:
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
         matrices = self.dynamics(state, inputs, mode, t)
-        return _solve_rows(machine, matrices, by_kernel=formulation == "projected")
+        return _solve_dynamics(machine, matrices, by_kernel=formulation == "projected")
 
     def dynamics(
         self,
@@ -422,9 +428,9 @@ class System:
         >>> print(compile("chaplygin_sleigh").sympy().M_r)
         Matrix([[m, 0], [0, I + a**2*m]])
         """
-        from draisine.codegen.paper.sympy import build
+        from draisine.codegen.paper.sympy import build_objects
 
-        return build(self.equations(mode, form=form).page)
+        return build_objects(self.equations(mode, form=form).page)
 
     def explain(self, mode: Statuses = None) -> "Equations":
         """Return a page that explains the derivation of the reduced dynamics stage by stage, in words and
@@ -471,7 +477,8 @@ class System:
             self.model, machine.mode
         ) + multiplier.coupled_row_indices(self.model)
         out = machine.masses(q=state.q, p=state.p, r=state.r, v=state.v)
-        # The last left singular vectors span the forces without effect on any motion.
+        # The last left singular vectors of the constraint rows are the forces without effect on any
+        # motion.
         U, _, _ = np.linalg.svd(out["C"].reshape(-1, n)[rows])
         rank = len(labels) - len(machine.choice.spare)
         return dict(zip(labels, U[:, rank:], strict=True))
@@ -503,7 +510,7 @@ class System:
         return output_names(self.model)
 
 
-def _solve_rows(
+def _solve_dynamics(
     machine: ClosedForm, matrices: MachineMatrices, by_kernel: bool
 ) -> tuple[Floats, Floats]:
     """Return accelerations vdot (n) and multipliers (m): by an orthogonal basis of the kernel of the
@@ -576,10 +583,11 @@ def compile(
     vehicle = inclined(vehicle, arguments)
     if parameter_set is not None:
         arguments = dict(published(vehicle.__name__, parameter_set)) | arguments
-    parameters, structure = _split(vehicle, arguments)
+    parameters, structure = _split_arguments(vehicle, arguments)
     store = store or Store()
 
-    def make() -> System:
+    def make_system() -> System:
+        """Return the artifacts of the vehicle, which calls with equal arguments share."""
         system = System(Artifacts(vehicle, structure, parameters, store), parameters)
         if not system.model.speeds:
             raise ModelError("The machine cannot move: its base is fixed and it has no joints.")
@@ -587,7 +595,7 @@ def compile(
         return system
 
     digest = fingerprint((vehicle, structure, parameters))
-    return _SYSTEMS.get(None if digest is None else (str(store.folder), digest), make)
+    return _SYSTEMS.get(None if digest is None else (str(store.folder), digest), make_system)
 
 
 def _check_motions(model: Model) -> None:
@@ -606,7 +614,7 @@ def _check_motions(model: Model) -> None:
             ) from error
 
 
-def _split(
+def _split_arguments(
     vehicle: Callable[..., Model], arguments: Mapping[str, Any]
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return the arguments of a vehicle that are parameters, and those that determine its structure."""

@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, expect_known
-from draisine.mechanics.applied import ElementForces, element_forces, limit_inputs
+from draisine.mechanics.applied import ElementForces, element_forces, limit_motor_torques
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings, SensorReadings, body_kinematics, call_law
@@ -41,9 +41,9 @@ class UntraceableLawError(DraisineError, TypeError):
         self.where = where
 
     def __str__(self) -> str:
-        # A control law that is called as Python code at every evaluation is incompatible with
-        # event location: a decision in it would be a jump that no guard locates. The jumps of a
-        # sampled control law have known times.
+        # A control law that runs as Python code at every evaluation is incompatible with event
+        # location: a decision in it would be a jump that no event function locates. A sampled
+        # control law jumps at known times only.
         way_out = "`simulate` and `Stepper` without a terrain also run laws in Python."
         if self.where:
             way_out = (
@@ -82,21 +82,25 @@ class Tracing:
             for name, size in sizes.items()
         }
 
-    def program(self, name: str, arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
+    def make_program(
+        self, name: str, arrays: Mapping[str, Any], outputs: Mapping[str, Any]
+    ) -> Program:
         """Return the program whose inputs are the parameters and arrays of symbols, and whose outputs are
         traced expressions.
         """
         flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
         return trace_program(name, {"parameters": list(self.parameters.values()), **arrays}, flat)
 
-    def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
-        """Return inputs, guided joints and state rates under the control law. The inputs `given` from
+    def apply_law_and_inputs(
+        self, readings: Readings, z: Array, given_inputs: Array
+    ) -> "Commanded":
+        """Return inputs, guided joints and state rates under the control law. The inputs `given_inputs` from
         outside are added to those of the law; z are the states of force elements and law.
         """
         complete = replace(readings, remembered=z[: self.model.memory])
-        return apply_law(self.law, complete, z[self.model.memory :], given)
+        return apply_law(self.law, complete, z[self.model.memory :], given_inputs)
 
-    def act(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
+    def element_forces(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
         """Return the forces of the model's force elements and the time derivatives of their states."""
         return element_forces(readings, mode, z[: self.model.memory])
 
@@ -138,13 +142,13 @@ class Commanded:
     rates: Array  # time derivatives of the states of the control law
 
 
-def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
+def apply_law(law: Law | None, readings: Readings, z: Array, given_inputs: Array) -> Commanded:
     """Return the given inputs plus those of a control law with states z, its guided joints and its state
     rates.
     """
     model = readings.tree.model
     if law is None:
-        inputs = limit_inputs(model, given, readings.vel.rdot)
+        inputs = limit_motor_torques(model, given_inputs, readings.vel.rdot)
         return Commanded(inputs, {}, array([0.0] * len(z)))
     names = list(model.inputs)
     try:
@@ -167,18 +171,18 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given: Array) -> Co
                 )
             guides[k] = value
             value = value.torque
-        extra[k] = _scalar(name, value)
+        extra[k] = _check_law_value(name, value)
     if len(rates) != len(z):
         raise ModelError(
             f"law: it returns {len(rates)} rates for {len(z)} states. Set its attribute `states` to the "
             "number of its states."
         )
-    state_rates = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
-    inputs = limit_inputs(model, given + array(extra), readings.vel.rdot)
+    state_rates = [_check_law_value(f"rate {k}", rate) for k, rate in enumerate(rates)]
+    inputs = limit_motor_torques(model, given_inputs + array(extra), readings.vel.rdot)
     return Commanded(inputs, guides, array(state_rates))
 
 
-def _scalar(name: str, value: Any) -> Scalar:
+def _check_law_value(name: str, value: Any) -> Scalar:
     """Check a value that a control law returned, and return it; raise ModelError unless it is one finite
     number or one expression.
     """
@@ -209,7 +213,7 @@ def derive_sense(tracing: Tracing, sensors: Sequence[Sensor]) -> Program:
     signals = trace_signals(
         tracing, sensors, rotation(s["q"]), state, s["w"], s["held"], s["loads"], s["gaps"]
     )
-    return tracing.program("sense", s, {"signals": signals})
+    return tracing.make_program("sense", s, {"signals": signals})
 
 
 def trace_signals(

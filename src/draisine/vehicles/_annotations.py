@@ -63,16 +63,17 @@ def suggest_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[st
     candidates = {n: text for n, text in texts.items() if n.lower() == name.lower()}
     candidates = candidates or {n: text for n, text in texts.items() if word.search(text)}
     if candidates:
-        # Short meanings are the most specific ones; more than five suggestions do not help.
+        # Prefer short meanings, which are the most specific ones. More than five suggestions do not
+        # help.
         best = sorted(candidates, key=lambda n: len(candidates[n]))[:5]
         return f"Did you mean {' or '.join(f'{n} ({candidates[n]})' for n in best)}?"
     return f"{did_you_mean(name, known)} `draisine show VEHICLE` lists all parameters."
 
 
 def expect_parameters(
-    vehicle: Callable[..., Any], names: Iterable[str], known: Collection[str], what: str = ""
+    vehicle: Callable[..., Any], names: Iterable[str], known: Collection[str], description: str = ""
 ) -> None:
-    """Raise `ParameterError` if a name is not a parameter of a vehicle; `what` describes the name
+    """Raise `ParameterError` if a name is not a parameter of a vehicle; `description` describes the name
     in the message.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
@@ -84,5 +85,5 @@ def expect_parameters(
         if name not in known:
             suggestion = suggest_parameter(vehicle, name, known)
             raise ParameterError(
-                f"{vehicle.__name__} has no {what or 'parameter'} {name!r}. {suggestion}"
+                f"{vehicle.__name__} has no {description or 'parameter'} {name!r}. {suggestion}"
             )

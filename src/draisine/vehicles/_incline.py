@@ -50,21 +50,23 @@ def inclined(vehicle: Callable[..., Model], names: Iterable[str]) -> Callable[..
     >>> inclined(car, ["g"]) is car
     True
     """
-    own = inspect.signature(vehicle).parameters
+    signature_parameters = inspect.signature(vehicle).parameters
     requested = set(names)
-    added = tuple(n for n in INCLINE_PARAMETERS if n in requested and n not in own)
-    return _inclined(vehicle, added) if added else vehicle
+    added = tuple(n for n in INCLINE_PARAMETERS if n in requested and n not in signature_parameters)
+    return _make_inclined(vehicle, added) if added else vehicle
 
 
 @lru_cache(maxsize=64)
-def _inclined(vehicle: Callable[..., Model], added: tuple[str, ...]) -> Callable[..., Model]:
-    """Return a vehicle with the additional parameters `added`."""
+def _make_inclined(
+    vehicle: Callable[..., Model], parameter_names: tuple[str, ...]
+) -> Callable[..., Model]:
+    """Return a vehicle with the additional parameters `parameter_names`."""
     signature = inspect.signature(vehicle)
 
     @wraps(vehicle)
     def on_incline(**given: Any) -> Model:
         """Return the model of the vehicle with tilted gravity."""
-        angles = {name: given.pop(name) for name in added if name in given}
+        angles = {name: given.pop(name) for name in parameter_names if name in given}
         for name, angle in angles.items():
             if isinstance(angle, float) and not abs(angle) < math.pi / 2:
                 raise ParameterError(
@@ -77,16 +79,16 @@ def _inclined(vehicle: Callable[..., Model], added: tuple[str, ...]) -> Callable
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=_INCLINE_ANNOTATIONS[name]
         )
-        for name in added
+        for name in parameter_names
     ]
     function: Any = on_incline
     function.__signature__ = signature.replace(
         parameters=[*signature.parameters.values(), *parameters]
     )
     function.__annotations__ = dict(vehicle.__annotations__) | {
-        n: _INCLINE_ANNOTATIONS[n] for n in added
+        n: _INCLINE_ANNOTATIONS[n] for n in parameter_names
     }
-    # Scripts of results contain the vehicle itself, because `compile` adds these parameters again.
+    # Results store the vehicle itself, because `compile` adds slope and camber again.
     function.level = level_vehicle(vehicle)
     return on_incline
 
@@ -104,8 +106,7 @@ def tilt_gravity(gravity: Any, slope: Any = 0.0, camber: Any = 0.0) -> Any:
     [0.0, -5.0, -8.66]
     """
     x, y, z = gravity
-    # First the slope, a rotation about y; then the camber, a rotation about the direction of the
-    # road.
+    # Rotate by the slope about y first, then by the camber about the direction of the road.
     along = cos(slope) * x + sin(slope) * z
     up = cos(slope) * z - sin(slope) * x
     return array([along, cos(camber) * y + sin(camber) * up, cos(camber) * up - sin(camber) * y])

@@ -21,14 +21,14 @@ PLAIN_TYPES = (str, int, float)
 """Types of plain values, as opposed to records and functions."""
 
 
-def parse_record(what: str, hint: Any, value: Any) -> Any:
+def parse_record(argument: str, annotation: Any, value: Any) -> Any:
     """Return an argument of a vehicle with tables converted to records and lists to tuples.
 
     Parameters
     ----------
-    what
+    argument
         Name of the argument, for messages.
-    hint
+    annotation
         Annotation of the argument.
     value
         Value, for example from a file.
@@ -42,34 +42,36 @@ def parse_record(what: str, hint: Any, value: Any) -> Any:
     >>> parse_record("tyre", Tyre, {"name": "load_tyre", "parameter_set": "city_bicycle"}).camber
     0.573
     """
-    kinds = (hint, *get_args(hint))
-    if isinstance(value, PLAIN_TYPES) and not any(map(_takes_plain, kinds)):
+    kinds = (annotation, *get_args(annotation))
+    if isinstance(value, PLAIN_TYPES) and not any(map(_allows_plain_value, kinds)):
         raise ParameterError(
-            f"{what} = {value!r} is a plain value, but a record is expected: a table of its fields, or for a "
-            f"motion a function of time.{_as_table(what, kinds)}"
+            f"{argument} = {value!r} is a plain value, but a record is expected: a table of its fields, "
+            f"or for a motion a function of time.{_suggest_table(argument, kinds)}"
         )
     if isinstance(value, list) and any(tuple in (kind, get_origin(kind)) for kind in kinds):
-        return _as_tuple(value)
+        return _lists_to_tuples(value)
     if not isinstance(value, Mapping):
         return value
     from draisine.model.quantity import parse_number
 
     records: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
-    kind, entries = (records[0], dict(value)) if records else _element(what, kinds, value)
+    kind, entries = (records[0], dict(value)) if records else _parse_element(argument, kinds, value)
     allowed = [f.name for f in fields(kind) if f.init]
     for name, x in entries.items():
-        expect_known(f"{what}: no", name, allowed)
+        expect_known(f"{argument}: no", name, allowed)
         if isinstance(x, int | float) and not isinstance(x, bool):
             entries[name] = parse_number(x)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
     missing = [name for name in needed if name not in entries]
     if missing:
-        advice = _as_table(what, kinds) if not entries else ""
-        raise ParameterError(f"{what}: {', '.join(missing)} not given.{advice}")
+        advice = _suggest_table(argument, kinds) if not entries else ""
+        raise ParameterError(f"{argument}: {', '.join(missing)} missing.{advice}")
     return kind(**entries)
 
 
-def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tuple[Any, Any]:
+def _parse_element(
+    argument: str, kinds: tuple[Any, ...], table: Mapping[str, Any]
+) -> tuple[Any, Any]:
     """Return the class of the force element that a table names, and the values of its fields.
 
     Values of the table override those of its parameter set.
@@ -78,37 +80,37 @@ def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tup
     name = entries.pop("name", None)
     published = entries.pop("parameter_set", None)
     if name is None:
-        raise ParameterError(f"{what}: `name` is missing.{_as_table(what, kinds)}")
+        raise ParameterError(f"{argument}: `name` is missing.{_suggest_table(argument, kinds)}")
     kind: Any = find("force", name)
     if published is None:
         return kind, entries
-    # Some elements use only a subset of the coefficients of a published set.
+    # Some force elements use a part of the coefficients of a published set only.
     convert = getattr(kind, "coefficients", dict)
     return kind, convert(parameter_set(name, published)) | entries
 
 
-def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
+def _suggest_table(what: str, kinds: tuple[Any, ...]) -> str:
     """Return a hint on how to write a tyre as a table, for error messages; empty for other
     arguments.
     """
     if Tyre not in kinds:
         return ""
     argument = what.rpartition(" ")[2]
-    known = ", ".join(name for name in names("force") if hasattr(find("force", name), "on"))
+    tyre_names = ", ".join(name for name in names("force") if hasattr(find("force", name), "on"))
     return (
-        f" A tyre has a name ({known}) and its numbers, or a parameter set: {argument}.name=load_tyre, "
+        f" A tyre has a name ({tyre_names}) and its numbers, or a parameter set: {argument}.name=load_tyre, "
         f"{argument}.parameter_set=city_bicycle."
     )
 
 
-def _takes_plain(kind: Any) -> bool:
+def _allows_plain_value(annotation: Any) -> bool:
     """Return whether an annotation allows a plain value."""
-    return kind in (*PLAIN_TYPES, bool, None, Any) or get_origin(kind) is Literal
+    return annotation in (*PLAIN_TYPES, bool, None, Any) or get_origin(annotation) is Literal
 
 
 def record_table(value: Any) -> dict[str, Any] | None:
     """Return a record as a table; None for other values and for force elements defined by the user."""
-    entries = {name: x for name, x in _fields(value).items() if x is not None and x != ""}
+    entries = {name: x for name, x in _fields_by_name(value).items() if x is not None and x != ""}
     plugin = type(value).__module__.rpartition(".")[2]
     if plugin in shipped_plugins("force"):
         return {"name": plugin, **entries}
@@ -122,7 +124,7 @@ def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
     """
     values = {name: record_table(value) or value for name, value in structure.items()}
     values = {k: x.item() if isinstance(x, np.generic) else x for k, x in values.items()}
-    return {k: x for k, x in values.items() if _is_plain(x)}
+    return {k: x for k, x in values.items() if _is_storable(x)}
 
 
 def unstored_arguments(structure: Mapping[str, Any]) -> list[str]:
@@ -137,20 +139,20 @@ def unstored_arguments(structure: Mapping[str, Any]) -> list[str]:
     return [k for k, x in structure.items() if k not in plain and not callable(x)]
 
 
-def _is_plain(value: Any) -> bool:
+def _is_storable(value: Any) -> bool:
     """Return whether a value can be stored as JSON, except that tuples become lists."""
     if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_plain(x) for key, x in value.items())
+        return all(isinstance(key, str) and _is_storable(x) for key, x in value.items())
     return value is None or (
-        all(map(_is_plain, value))
+        all(map(_is_storable, value))
         if isinstance(value, list | tuple)
         else isinstance(value, PLAIN_TYPES)
     )
 
 
-def _as_tuple(value: Any) -> Any:
+def _lists_to_tuples(value: Any) -> Any:
     """Return a list, and all lists inside it, as tuples."""
-    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
+    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
 
 
 def record_numbers(name: str, value: Any) -> dict[str, float]:
@@ -160,7 +162,7 @@ def record_numbers(name: str, value: Any) -> dict[str, float]:
     >>> list(record_numbers("tyre", LinearTyre(1e4, 1e3, 0.2)))
     ['tyre_cornering', 'tyre_camber', 'tyre_relaxation']
     """
-    return {f"{name}_{field}": x for field, x in _numbers(value).items()}
+    return {f"{name}_{field}": x for field, x in _float_fields(value).items()}
 
 
 def record_meanings(name: str, value: Any) -> dict[str, tuple[str, str]]:
@@ -186,7 +188,7 @@ def build_model(
     own_parameters = dict(parameters)
     arguments = dict(structure)
     for name, value in structure.items():
-        numbers = {field: own_parameters.pop(f"{name}_{field}") for field in _numbers(value)}
+        numbers = {field: own_parameters.pop(f"{name}_{field}") for field in _float_fields(value)}
         if numbers:
             arguments[name] = replace(value, **numbers)
     model = vehicle(**own_parameters, **arguments)
@@ -196,13 +198,13 @@ def build_model(
     return model
 
 
-def _numbers(value: Any) -> dict[str, float]:
+def _float_fields(record: Any) -> dict[str, float]:
     """Return the fields of a record that are floats, by name."""
-    return {k: x for k, x in _fields(value).items() if isinstance(x, float)}
+    return {k: x for k, x in _fields_by_name(record).items() if isinstance(x, float)}
 
 
-def _fields(value: Any) -> dict[str, Any]:
+def _fields_by_name(record: Any) -> dict[str, Any]:
     """Return the fields of a record by name; empty for other values."""
-    if not is_dataclass(value) or isinstance(value, type):
+    if not is_dataclass(record) or isinstance(record, type):
         return {}
-    return {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    return {f.name: getattr(record, f.name) for f in fields(record) if f.init}

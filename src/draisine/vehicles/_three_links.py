@@ -40,8 +40,8 @@ def three_links(
                 mass,
                 (x, 0.0, 0.0),
                 flat_inertia(moment),
-                added=_about_origin(x, *added),
-                drag=_about_origin(x, *drag),
+                added=_fluid_matrix_about_origin(x, *added),
+                drag=_fluid_matrix_about_origin(x, *drag),
             )
             for name, x in names.items()
         ],
@@ -57,15 +57,18 @@ def three_links(
     )
 
 
-def _about_origin(x: Scalar, along: Scalar, across: Scalar, turning: Scalar) -> Array:
-    """Return the fluid matrix (6, 6) about the origin of a link with its centre at x (m).
+def _fluid_matrix_about_origin(
+    centre: Scalar, along: Scalar, across: Scalar, rotation: Scalar
+) -> Array:
+    """Return the fluid matrix (6, 6) about the origin, of a link whose centre is at the distance
+    `centre` (m) along x.
 
-    It is X' A X, where X maps twists at the origin to twists at x.
+    It is X' A X, where X maps twists at the origin to twists at the centre.
     """
     A = np.zeros((6, 6), dtype=object)
     A[0, 0] = along
     A[1, 1] = across
-    A[5, 5] = turning
+    A[5, 5] = rotation
     X = np.eye(6).astype(object)
-    X[:3, 3:] = -hat(array([x, 0.0, 0.0]))
+    X[:3, 3:] = -hat(array([centre, 0.0, 0.0]))
     return array(X.T @ array(A) @ X)

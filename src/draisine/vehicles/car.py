@@ -69,18 +69,18 @@ def car(
     front = {name: hub for name, hub in hubs.items() if name.startswith("front")}
     carrier = {name: f"{name}_carrier" if name in front else "chassis" for name in hubs}
 
-    def link(side: str, aside: Scalar) -> Coupling:
-        """Return the Ackermann linkage of the front wheel at a distance `aside` to the left (m).
+    def make_linkage(side: str, offset: Scalar) -> Coupling:
+        """Return the Ackermann linkage of the front wheel at a distance `offset` to the left (m).
 
         The axle of the wheel points to the centre of rotation of the middle of the front axle.
         """
 
-        def value(steer: Scalar, wheel: Scalar) -> Scalar:
+        def linkage_residual(steer: Scalar, wheel: Scalar) -> Scalar:
             """Return the residual of the coupling of steering column and wheel."""
-            far = wheelbase * cos(steer) - aside * sin(steer)
+            far = wheelbase * cos(steer) - offset * sin(steer)
             return sin(wheel) * far - wheelbase * sin(steer) * cos(wheel)
 
-        return Coupling(f"{side}_link", ("steer", f"{side}_steer"), value)
+        return Coupling(f"{side}_link", ("steer", f"{side}_steer"), linkage_residual)
 
     bodies = [
         Body("chassis", m, (x, 0.0, z), inertia(Ixx, Iyy, Izz)),
@@ -96,7 +96,7 @@ def car(
         ),
         *(Revolute(name, carrier[name], name, axle, hub) for name, hub in hubs.items()),
     ]
-    couplings = [link("left", track / 2), link("right", -track / 2)]
+    couplings = [make_linkage("left", track / 2), make_linkage("right", -track / 2)]
     if differential:
         bodies.append(Body("shaft", 0.0, middle, inertia(IE / 2, IE, IE / 2)))
         joints.append(Revolute("shaft", "chassis", "shaft", axle, middle, motion=rolling))

@@ -59,14 +59,14 @@ def compass_walker(
             *(Revolute(leg, "hip", f"{leg}_leg", across, hip) for leg in legs),
         ],
         contacts=[
-            Wheel("left", "left_leg", foot, across, Tip(), armed=_ahead("left", "right")),
+            Wheel("left", "left_leg", foot, across, Tip(), armed=_is_leg_ahead("left", "right")),
             Wheel(
                 "right",
                 "right_leg",
                 foot,
                 across,
                 Tip(),
-                armed=_ahead("right", "left"),
+                armed=_is_leg_ahead("right", "left"),
                 touches=False,
             ),
         ],
@@ -84,13 +84,13 @@ def compass_walker(
     )
 
 
-def _ahead(leg: str, other: str) -> Callable[[Any], Scalar]:
+def _is_leg_ahead(leg: str, other_leg: str) -> Callable[[Any], Scalar]:
     """Return a function that is positive if a leg is ahead of the hip and the other leg is behind."""
 
-    def number(readings: Any) -> Scalar:
+    def leg_ahead_measure(readings: Any) -> Scalar:
         """Return a positive number if the leg is ahead and the other leg is behind."""
         ahead = -readings.joint(leg)
-        behind = readings.joint(other)
+        behind = readings.joint(other_leg)
         return where(ahead < behind, ahead, behind)
 
-    return number
+    return leg_ahead_measure

@@ -84,8 +84,8 @@ def motorcycle(
         bodies=[
             Body("frame", Mr, (b, 0.0, h), frame),
             Body("fork", Mf, head, fork),
-            Body("rear_wheel", 0.0, rear, _spinning(iry)),
-            Body("front_wheel", 0.0, front, _spinning(ify)),
+            Body("rear_wheel", 0.0, rear, _thin_wheel_inertia(iry)),
+            Body("front_wheel", 0.0, front, _thin_wheel_inertia(ify)),
         ],
         joints=[
             Revolute("steer", "frame", "fork", up, (b + a / c, 0.0, 0.0), damper=K),
@@ -101,6 +101,6 @@ def motorcycle(
     )
 
 
-def _spinning(axial: Scalar) -> object:
+def _thin_wheel_inertia(axial_moment: Scalar) -> object:
     """Return the inertia tensor of a thin wheel that is separated from its frame, kg m2."""
-    return inertia(axial / 2, axial, axial / 2)
+    return inertia(axial_moment / 2, axial_moment, axial_moment / 2)

@@ -110,7 +110,7 @@ def add_trailers(
         if hitch == "ball":
             axes[f"hitch{k}_lean"] = (1.0, 0.0, 0.0)
         for joint, axis in axes.items():
-            # The parts between the axes of a hitch are massless.
+            # The axes of a hitch are joints of their own. The parts between them have no mass.
             is_last = joint == list(axes)[-1]
             part = name if is_last else f"{joint}_part"
             if not is_last:

@@ -50,10 +50,10 @@ def snake(
     wheeled = range(links) if wheels == "all" else sorted({0, links // 2, links - 1})
     middles = [(-2.0 * half_length * k, 0.0, 0.0) for k in range(links)]
 
-    def motion(k: int) -> JointMotion | None:
-        """Return the prescribed motion of joint k; None if the joint is free."""
-        driven = drive == "serpenoid" or (drive == "leader" and k == 0)
-        return sine(amplitude, frequency, phase - k * lag) if driven else None
+    def joint_motion(joint_index: int) -> JointMotion | None:
+        """Return the prescribed motion of one joint; None if the joint is free."""
+        driven = drive == "serpenoid" or (drive == "leader" and joint_index == 0)
+        return sine(amplitude, frequency, phase - joint_index * lag) if driven else None
 
     return Model(
         bodies=[
@@ -67,7 +67,7 @@ def snake(
                 names[k + 1],
                 up,
                 (-half_length * (2 * k + 1), 0.0, 0.0),
-                motion=motion(k),
+                motion=joint_motion(k),
             )
             for k in range(links - 1)
         ],

@@ -43,7 +43,7 @@ def trailing_wheel(
     axial = mass * radius * radius
     arm = moment - mass * e * e - axial / 2
 
-    def belt(t: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+    def belt_velocity(t: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
         """Return the velocity of the belt (m/s) at time t (s), and its derivative."""
         return (-V, 0.0, 0.0), (0.0, 0.0, 0.0)
 
@@ -69,5 +69,5 @@ def trailing_wheel(
             )
         ],
         base="fixed",
-        ground=belt,
+        ground=belt_velocity,
     )

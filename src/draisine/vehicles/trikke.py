@@ -71,7 +71,9 @@ def trikke(
     if drive == "sine":
         front = sine(front_amplitude, frequency)
         rider = sine(rider_amplitude, frequency, rider_phase)
-        feet = {side: follow_joint(front, _foot(L, y, kappa)) for side, y in sides.items()}
+        feet = {
+            side: follow_joint(front, _make_foot_linkage(L, y, kappa)) for side, y in sides.items()
+        }
     return Model(
         bodies=[
             Body("frame", mf, (xf, 0.0, 0.0), flat_inertia(If)),
@@ -104,18 +106,18 @@ def trikke(
     )
 
 
-def _foot(L: Scalar, y: Scalar, kappa: Scalar) -> Callable[[Scalar], Scalar]:
+def _make_foot_linkage(L: Scalar, y: Scalar, kappa: Scalar) -> Callable[[Scalar], Scalar]:
     """Return the function from the front steering angle to the angle of the foot at lateral offset y (m).
 
     All axles meet in one point. The middle of the rear axle steers by e = -kappa front, so that
     `tan(foot) = L tan e / (L - y (tan front - tan e))`.
     """
 
-    def angle(front: Scalar) -> Scalar:
+    def foot_angle(steer_angle: Scalar) -> Scalar:
         """Return the angle of the foot (rad) for the steer angle of the front wheel (rad)."""
-        e = -kappa * front
+        e = -kappa * steer_angle
         tan_e = sin(e) / cos(e)
-        tan_front = sin(front) / cos(front)
+        tan_front = sin(steer_angle) / cos(steer_angle)
         return atan2(L * tan_e, L - y * (tan_front - tan_e))
 
-    return angle
+    return foot_angle

@@ -138,9 +138,9 @@ def draw_document_figure(
     >>> draw_document_figure("mauny2018/2.13").shape
     (1,)
     """
-    known = _read_figures()
-    expect_known("No figure", name, list(known))
-    record = known[name]
+    records = _read_figures()
+    expect_known("No figure", name, list(records))
+    record = records[name]
     document, _, number = name.partition("/")
     title = f"{DOCUMENT_TITLES[document]}, figure {number}: {record.caption}"
     if record.concept:

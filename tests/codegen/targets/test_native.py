@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from codegen.programs import Case, assert_close, compile_and_call, long, wide
 from draisine.codegen import cache
 from draisine.codegen.cache import Store, default_folder
-from draisine.codegen.program import Program, prototype, run_program, step_arguments
+from draisine.codegen.program import Program, native_signature, run_program, step_arguments
 from draisine.codegen.targets import _llvm, native
-from draisine.codegen.targets._schedule import by_longest_path
+from draisine.codegen.targets._schedule import schedule_by_longest_path
 from draisine.codegen.targets.native import Native
 from draisine.system.compiled import Compiled
 
@@ -30,14 +30,14 @@ Floats = NDArray[np.float64]
 def test_schedule_is_topological_and_starts_with_the_longest_path() -> None:
     program = long(600).program
     steps = [i for i, step in enumerate(program.steps) if step[0] not in ("const", "input")]
-    order = by_longest_path(program, steps)
+    order = schedule_by_longest_path(program, steps)
     place = {i: k for k, i in enumerate(order)}
     assert sorted(order) == steps
     assert all(place.get(k, -1) < place[i] for i in steps for k in step_arguments(program.steps[i]))
     leaf, chain, others = ("input", "x", 0), range(1, 9), range(9, 40)
     roots = [leaf, *(("sqrt", k - 1) for k in chain), *(("neg", 0) for _ in others)]
     text = Program("f", {"x": 1}, roots, {"y": [8, *others]}, [False] * len(roots))
-    found = by_longest_path(text, [*others, *chain])
+    found = schedule_by_longest_path(text, [*others, *chain])
     assert found[0] == 1
     assert found[-1] == 8
 
@@ -52,14 +52,14 @@ def table(code: Native, case: Case) -> Floats:
     """Return the table that the prologue writes."""
     parameters = np.ascontiguousarray(case.inputs.get("parameters", np.zeros(0)))
     out = np.zeros(code.size_table)
-    prototype()(code.prologue)(parameters.ctypes.data, out.ctypes.data, out.ctypes.data, 1)
+    native_signature()(code.prologue)(parameters.ctypes.data, out.ctypes.data, out.ctypes.data, 1)
     return out
 
 
 def call(code: Native, x: Floats, given: Floats) -> Floats:
     """Return the outputs for one state."""
     out = np.full(code.size_out, np.nan)
-    prototype()(code.call)(x.ctypes.data, given.ctypes.data, out.ctypes.data, 1)
+    native_signature()(code.call)(x.ctypes.data, given.ctypes.data, out.ctypes.data, 1)
     return out
 
 
@@ -68,7 +68,7 @@ def call_batch(code: Native, x: Floats, given: Floats) -> Floats:
     count = x.shape[1]
     tables = np.ascontiguousarray(np.repeat(given[:, None], count, axis=1))
     out = np.full((code.size_out, count), np.nan)
-    prototype()(code.batch)(x.ctypes.data, tables.ctypes.data, out.ctypes.data, count)
+    native_signature()(code.batch)(x.ctypes.data, tables.ctypes.data, out.ctypes.data, count)
     return out
 
 
@@ -131,7 +131,7 @@ class TestAgreement:
         tables = np.repeat(given[:, None], x.shape[1], axis=1).astype(np.float32)
         out, exact = np.full((code.size_out, x.shape[1]), np.nan), call_batch(code, x, given)
         where = (np.ascontiguousarray(x), np.ascontiguousarray(tables), out)
-        prototype()(code.single_batch)(*(a.ctypes.data for a in where), x.shape[1])
+        native_signature()(code.single_batch)(*(a.ctypes.data for a in where), x.shape[1])
         away = np.abs(out - exact).max(axis=0) / np.abs(exact).max(axis=0)
         assert 1e-9 < away.min() < away.max() < 1e-4
 
@@ -219,7 +219,7 @@ class TestSineAndCosine:
         x = np.random.default_rng(3).uniform(-600.0, 600.0, (1, 4096))
         x = np.ascontiguousarray(x.astype(np.float32).astype(float))
         out = np.empty((2, 4096))
-        prototype()(both.single_batch)(x.ctypes.data, x.ctypes.data, out.ctypes.data, 4096)
+        native_signature()(both.single_batch)(x.ctypes.data, x.ctypes.data, out.ctypes.data, 4096)
         assert np.abs(out - np.vstack([np.sin(x), np.cos(x)])).max() < 2.0**-23
 
     def test_exact_values(self, both: Native) -> None:

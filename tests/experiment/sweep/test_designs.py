@@ -126,16 +126,19 @@ def test_sobol_points_fill_every_box_of_equal_volume(discs):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "varies nothing"),
+        ("", "no value is varied"),
         (f'design = "sobol"\ncount = 12{BETWEEN}', "a power of two as count: 8 or 16"),
-        (f'design = "sobol"{BETWEEN}', "needs between and a count"),
+        (f'design = "sobol"{BETWEEN}', "needs `between` and a count"),
         (f"count = 4{BETWEEN}", "needs a count in each table"),
         (
             f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1, 2]\n"{MASS}" = [1]\n',
             "equal numbers of values",
         ),
         (BETWEEN.replace("high = 4.0", 'high = "x", count = 2'), "'x' is not a number"),
-        (f'design = "sobol"\ncount = 4{BETWEEN.replace("3.0", "0.5")}', "low must be below high"),
+        (
+            f'design = "sobol"\ncount = 4{BETWEEN.replace("3.0", "0.5")}',
+            "low must be smaller than high",
+        ),
         (
             f'design = "sobol"\ncount = 4{BETWEEN.replace("mass", "maas")}',
             r"sweep\.between\.'vehicle\.parameters\.maas'\.low.*no such parameter",

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import draisine
-from draisine.codegen.files import lock
+from draisine.codegen.files import lock_folder
 from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment.sweep import engines
 from draisine.experiment.sweep import store as stores
@@ -77,7 +77,7 @@ def assert_same_files():
 
 
 def test_runs_during_which_workers_die_end_the_sweep_and_keep_the_others(whole, monkeypatch):
-    run = engines.Worker.run
+    run = engines.Worker.run_task
 
     def called(worker, task):
         if task == (12, 13):
@@ -86,7 +86,7 @@ def test_runs_during_which_workers_die_end_the_sweep_and_keep_the_others(whole, 
         return run(worker, task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines.Worker, "run", called)
+        patch.setattr(engines.Worker, "run_task", called)
         with pytest.raises(SimulationError, match="died during the runs 12 to 12"):
             draisine.sweep("discs.toml", "a.zarr", workers=2)
     resumed = draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data
@@ -191,7 +191,7 @@ def kill_driver(engine, scheduler=""):
 def assert_interrupted(process, chunks):
     """See that a driver reports the interruption once, all processes end, and the rest can be resumed."""
     stderr = process.stderr.read()
-    assert stderr.count(f"the sweep was interrupted; a.zarr keeps {chunks} of 8 chunks") == 1
+    assert stderr.count(f"the sweep was interrupted; a.zarr contains {chunks} of 8 chunks") == 1
     assert "Traceback" not in stderr
     assert "distributed.worker" not in stderr  # workers whose scheduler ends
     assert process.wait() == 1
@@ -228,13 +228,16 @@ def test_a_sweep_in_the_background_ignores_ctrl_c_and_is_interrupted_by_sigterm(
 
 
 def test_two_sweeps_do_not_share_a_store(whole):
-    with lock(Path("whole.zarr")), pytest.raises(DataError, match="another process is writing"):
+    with (
+        lock_folder(Path("whole.zarr")),
+        pytest.raises(DataError, match="another process is writing"),
+    ):
         draisine.sweep("discs.toml", "whole.zarr", resume=True)
 
 
 def full_disk(monkeypatch):
     """Simulate a disk that is full from the third chunk on."""
-    write = stores.SweepStore.write
+    write = stores.SweepStore.write_chunk
     calls = []
 
     def called(store, k, table):
@@ -253,7 +256,7 @@ def full_disk(monkeypatch):
                 raise OSError(errno.ENOSPC, "No space left on device")
             return self.group[name]
 
-    monkeypatch.setattr(stores.SweepStore, "write", called)
+    monkeypatch.setattr(stores.SweepStore, "write_chunk", called)
 
 
 def test_an_unknown_engine_is_an_error(whole):
@@ -291,8 +294,8 @@ def test_a_worker_dies_then_the_driver_then_the_disk_is_full(whole, monkeypatch,
     """A worker is killed during a chunk, the driver after three chunks, and the disk is full after
     two more: the stored chunks are kept each time.
     """
-    write = stores.SweepStore.write
-    missing = stores.SweepStore(Path("a.zarr"), 5).missing
+    write = stores.SweepStore.write_chunk
+    missing = stores.SweepStore(Path("a.zarr"), 5).find_missing_chunks
     with two_workers(engine, monkeypatch) as (options, scheduler, worker):
 
         def kill_worker(store, k, table):
@@ -303,7 +306,7 @@ def test_a_worker_dies_then_the_driver_then_the_disk_is_full(whole, monkeypatch,
 
         killed = []
         with monkeypatch.context() as patch:
-            patch.setattr(stores.SweepStore, "write", kill_worker)
+            patch.setattr(stores.SweepStore, "write_chunk", kill_worker)
             found = draisine.sweep("discs.toml", "b.zarr", **options)
         assert without_stamp(found.data).identical(without_stamp(whole))
         kill_driver(engine, scheduler)

@@ -59,9 +59,9 @@ def assert_same(together, alone):
 def lanes(monkeypatch):
     """Return the recorded calls of lanes, and a function that disables lanes."""
     calls = []
-    run_lanes = Lanes.run
-    monkeypatch.setattr(Lanes, "run", lambda *x: calls.append(x) or run_lanes(*x))
-    return calls, lambda: monkeypatch.setattr(Lanes, "fits", lambda *x: False)
+    run_lanes = Lanes.simulate_runs
+    monkeypatch.setattr(Lanes, "simulate_runs", lambda *x: calls.append(x) or run_lanes(*x))
+    return calls, lambda: monkeypatch.setattr(Lanes, "can_share_lanes", lambda *x: False)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_runs_that_lanes_do_not_support_run_alone(write_sweep, old, new):
     for text, fits in ((BICYCLES, True), (BICYCLES.replace(old, new), False)):
         loaded = write_sweep(text)
         sweep = loaded.scenario.sweep
-        assert Lanes(loaded.plan, 0.4, sweep.outputs).fits(sweep.paths) == fits
+        assert Lanes(loaded.plan, 0.4, sweep.outputs).can_share_lanes(sweep.paths) == fits
 
 
 def test_structural_values_form_groups(write_sweep, lanes):

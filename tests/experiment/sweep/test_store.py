@@ -75,7 +75,7 @@ def test_a_resumed_store_equals_the_uninterrupted_one(monkeypatch, call):
     uninterrupted = draisine.sweep("discs.toml", "whole.zarr").data
     with monkeypatch.context() as patch:
         stop_at(patch, runs, "compute_run", call, KeyboardInterrupt())
-        with pytest.raises(SimulationError, match=rf"keeps {(call - 1) // 2} of 3 chunks"):
+        with pytest.raises(SimulationError, match=rf"contains {(call - 1) // 2} of 3 chunks"):
             draisine.sweep("discs.toml", "a.zarr")
     with pytest.raises(DataError, match=r"sweep are missing.*--resume"):
         draisine.load("a.zarr")
@@ -123,7 +123,7 @@ def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
         patch.setattr(stores, "open_group", lambda path, mode: Full(real(path, mode)))
         with pytest.raises(DataError, match="chunk 1 cannot be written: No space left"):
             draisine.sweep("discs.toml", "a.zarr")
-    assert stores.SweepStore(Path("a.zarr"), 2).missing() == [1, 2]
+    assert stores.SweepStore(Path("a.zarr"), 2).find_missing_chunks() == [1, 2]
     data = draisine.sweep("discs.toml", "a.zarr", resume=True).data
     assert without_stamp(data).identical(draisine.run("discs.toml").data)
 
@@ -161,7 +161,7 @@ def test_files_are_identified_by_content_not_by_path(monkeypatch, tmp_path):
     (home / "ground.obj").write_text(ground)
     with monkeypatch.context() as patch:
         stop_at(patch, terrain_runs, "run_task", 4, KeyboardInterrupt())
-        with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
+        with pytest.raises(SimulationError, match="contains 1 of 3 chunks"):
             draisine.sweep("home/discs.toml", "a.zarr")
     home = home.rename(tmp_path / "elsewhere")
     monkeypatch.chdir(home)
@@ -196,7 +196,7 @@ def test_existing_stores_are_not_replaced_and_other_data_not_resumed():
 def test_progress_reports_rate_and_remaining_time(monkeypatch):
     """Two of six runs are there: the bar is of the other four, at a run in a quarter of a second."""
     stop = stop_at(monkeypatch, runs, "compute_run", 3, KeyboardInterrupt())
-    with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
+    with pytest.raises(SimulationError, match="contains 1 of 3 chunks"):
         draisine.sweep("discs.toml", "a.zarr")
     assert len(stop) == 3
     bars = []

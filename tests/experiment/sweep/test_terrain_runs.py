@@ -90,7 +90,7 @@ def runner(folder, text):
 def rows_alone(monkeypatch, study):
     """Return the rows of a sweep whose runs are computed one by one."""
     with monkeypatch.context() as patch:
-        patch.setattr(TerrainRuns, "fits", lambda self, paths: False)
+        patch.setattr(TerrainRuns, "can_run_together", lambda self, paths: False)
         study._lanes.cache_clear()
         rows = study.rows(0, study.design.count)
     study._lanes.cache_clear()
@@ -140,7 +140,7 @@ def test_twenty_rides_are_resumed(tmp_path, monkeypatch):
     path.write_text(ROUGH.format(over=SEEDS.format(list(range(20)))))
     whole = draisine.sweep(str(path), str(tmp_path / "whole.zarr"), workers=1).data
     assert set(whole.outcome.values.tolist()) == {"completed"}
-    original = Runner.rows
+    original = Runner.simulate_range
     calls = []
 
     def interrupt(self, first, last):
@@ -149,7 +149,7 @@ def test_twenty_rides_are_resumed(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return original(self, first, last)
 
-    monkeypatch.setattr(Runner, "rows", interrupt)
+    monkeypatch.setattr(Runner, "simulate_range", interrupt)
     with pytest.raises(draisine.errors.SimulationError, match="keeps 3 of 5 chunks"):
         draisine.sweep(str(path), str(tmp_path / "resumed.zarr"), workers=1)
     calls.clear()

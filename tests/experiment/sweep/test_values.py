@@ -91,9 +91,9 @@ def test_constants_of_laws_and_inputs_share_lanes(over, side_by_side):
     content = LAWS | {"inputs": signals, "sweep": LAWS["sweep"] | {"over": over}}
     loaded = validate_scenario("a", "a.toml", content)
     runner = Runner(loaded)
-    assert (set(runner.free) == {path for path in over if path[0] in "li" and "[" in path}) == (
-        side_by_side
-    )
+    assert (
+        set(runner.free_constants) == {path for path in over if path[0] in "li" and "[" in path}
+    ) == (side_by_side)
     flat = draisine.sweep(loaded, workers=1).data.stack(run=[...])
     for k in (0, flat.sizes["run"] - 1):
         columns = runner.design.columns(k, k + 1)

@@ -8,7 +8,7 @@ from draisine import ContactOptions, Numerics, compile, simulate, simulate_many,
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, RedundancyError
 from draisine.mechanics.forces.brush_tyre import BrushTyre
-from draisine.mechanics.formulations._rank import _dependent
+from draisine.mechanics.formulations._rank import _find_dependent_rows
 from draisine.model import Blade, Body, Model, Revolute, Wheel, inertia
 from draisine.terrain import plane
 
@@ -211,6 +211,6 @@ def test_dependent_rows_are_distinguished_from_independent_ones():
     rng = np.random.default_rng(1)
     C = rng.normal(size=(4, 6))
     C[2] = 2.0 * C[0] - 3.0 * C[1]
-    assert _dependent(C) == (0, 1, 2)
-    assert _dependent(C, np.array([0.0, 1.0, 0.0, 5.0])) == (0, 1, 2)
-    assert _dependent(rng.normal(size=(4, 6))) == ()
+    assert _find_dependent_rows(C) == (0, 1, 2)
+    assert _find_dependent_rows(C, np.array([0.0, 1.0, 0.0, 5.0])) == (0, 1, 2)
+    assert _find_dependent_rows(rng.normal(size=(4, 6))) == ()

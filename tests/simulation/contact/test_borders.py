@@ -7,11 +7,11 @@ import pytest
 
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.kernels import NO_BORDER, border_excess
-from draisine.system.contact_programs import row_layout
+from draisine.system.contact_programs import contact_layout
 from draisine.terrain import edge, face, plane
 from draisine.vehicles.bicycle.whipple import whipple
 
-ROW = row_layout(whipple())
+ROW = contact_layout(whipple())
 MOTION = SimpleNamespace(
     **{name: getattr(ROW, name).start for name in ("local_point", "local_normal", "fold")},
     length=1.0,

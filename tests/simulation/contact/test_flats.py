@@ -79,7 +79,7 @@ def test_flats_need_a_terrain_and_another_body(bar):
         ModelError, match=r"'ball' can touch and leave the body 'bar'.*terrain=plane\(\)"
     ):
         simulate(bar, state(bar), 0.1)
-    with pytest.raises(ModelError, match="flat of its own body"):
+    with pytest.raises(ModelError, match="on the wheel's own body"):
         Wheel("w", "a", (0, 0, 0), (0, 1, 0), Ball(1.0), flats=(Flat("a", (0, 0, 0), (0, 0, 1)),))
     wheel = Wheel("w", "a", (0, 0, 0), (0, 1, 0), 1.0, flats=(Flat("b", (0, 0, 0), (0, 0, 1)),))
     with pytest.raises(ModelError, match="no body 'b'"):

@@ -42,7 +42,7 @@ def scenario(name):
     """Return the arguments of the run of a scenario."""
     plan = load(name).plan
     options = {"terrain": plan.terrain, "law": plan.law, "contact": plan.contact}
-    return (plan.system, plan.state(), plan.scenario.run.until), options | {
+    return (plan.system, plan.copy_state(), plan.scenario.run.until), options | {
         "numerics": plan.numerics
     }
 

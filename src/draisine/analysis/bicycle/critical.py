@@ -44,7 +44,7 @@ class Critical:
     """
 
     weave: Floats  # weave speed, m/s
-    # Imaginary part of the weave eigenvalue at the weave speed, rad/s; zero if the eigenvalue is
+    # Imaginary part (rad/s) of the weave eigenvalue at the weave speed; zero if the eigenvalue is
     # real
     weave_frequency: Floats
     capsize: Floats  # capsize speed, m/s
@@ -91,22 +91,22 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     if is_two_wheeler(system) and not is_plain(system):
         parameters, shape = sweep_parameters(system, sweep)
         named = (dict(zip(system.parameters, row, strict=True)) for row in parameters.tolist())
-        return _critical_record(
+        return _make_critical(
             (_searched_critical_speeds(TwoWheeler(system.with_parameters(**p))) for p in named),
             shape,
         )
-    return critical_of(canonical_matrices(system, **sweep))
+    return compute_critical_speeds(canonical_matrices(system, **sweep))
 
 
-def critical_of(matrices: Canonical) -> Critical:
+def compute_critical_speeds(matrices: Canonical) -> Critical:
     """Return the critical speeds of canonical matrices."""
     shape = matrices.M.shape[:-2]
-    return _critical_record(
+    return _make_critical(
         (_exact_critical_speeds(matrices[where]) for where in np.ndindex(shape)), shape
     )
 
 
-def _critical_record(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
+def _make_critical(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
     """Return a `Critical` with the shape of a sweep from the critical speeds of each of its bicycles."""
     return Critical(*(np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)))
 
@@ -118,54 +118,63 @@ def branching_speed(matrices: Canonical) -> float:
     A real eigenvalue is zero there. The end of the stable range is preferred, else the lowest speed is
     returned.
     """
-    a = characteristic(matrices)
-    return _first_preferred(positive_roots(a[0]), reversed(_stable_range(a)))
+    a = characteristic_polynomial(matrices)
+    return _take_preferred(positive_roots(a[0]), reversed(_find_stable_range(a)))
 
 
-def characteristic(matrices: Canonical) -> list[Coefficients]:
-    """Return the coefficients a0 ... a4 of det(M s^2 + C s + K), each a polynomial in v."""
+def characteristic_polynomial(canonical_matrices: Canonical) -> list[Coefficients]:
+    """Return the coefficients a0 ... a4 of the characteristic polynomial det(M s^2 + C s + K), each
+    a polynomial in the speed v.
+    """
     zero = np.zeros((2, 2))
     powers = [
-        [matrices.Ks + matrices.Kg, zero, matrices.K2],
-        [matrices.C0, matrices.C1, zero],
-        [matrices.M, zero, zero],
+        [canonical_matrices.Ks + canonical_matrices.Kg, zero, canonical_matrices.K2],
+        [canonical_matrices.C0, canonical_matrices.C1, zero],
+        [canonical_matrices.M, zero, zero],
     ]
 
     denominator = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
 
-    def entry(i: int, j: int) -> list[Coefficients]:
+    def matrix_entry(row: int, column: int) -> list[Coefficients]:
         """Return the polynomial in s and v of one matrix entry."""
         return [
-            [int(Fraction(float(matrix[i, j])) * denominator) for matrix in by_v] for by_v in powers
+            [int(Fraction(float(matrix[row, column])) * denominator) for matrix in by_v]
+            for by_v in powers
         ]
 
-    def product(x: list[Coefficients], y: list[Coefficients]) -> list[Coefficients]:
+    def multiply_entries(
+        first: list[Coefficients], second: list[Coefficients]
+    ) -> list[Coefficients]:
         """Return the product of two polynomials in s with coefficients in v."""
         out: list[Coefficients] = [[0] for _ in range(5)]
-        for i, a in enumerate(x):
-            for j, b in enumerate(y):
+        for i, a in enumerate(first):
+            for j, b in enumerate(second):
                 out[i + j] = _add_polynomials(out[i + j], _multiply_polynomials(a, b))
         return out
 
-    first = product(entry(0, 0), entry(1, 1))
-    second = product(entry(0, 1), entry(1, 0))
+    first = multiply_entries(matrix_entry(0, 0), matrix_entry(1, 1))
+    second = multiply_entries(matrix_entry(0, 1), matrix_entry(1, 0))
     return [
         _add_polynomials(a, _scale_polynomial(b, -1)) for a, b in zip(first, second, strict=True)
     ]
 
 
-def hurwitz(a: Sequence[Coefficients]) -> Coefficients:
+def hurwitz_determinant(coefficients: Sequence[Coefficients]) -> Coefficients:
     """Return the Hurwitz determinant a1 a2 a3 - a4 a1^2 - a0 a3^2; zero if two eigenvalues are
     opposite.
     """
-    return _sum_of_products((1, a[1], a[2], a[3]), (-1, a[4], a[1], a[1]), (-1, a[0], a[3], a[3]))
+    return _sum_of_products(
+        (1, coefficients[1], coefficients[2], coefficients[3]),
+        (-1, coefficients[4], coefficients[1], coefficients[1]),
+        (-1, coefficients[0], coefficients[3], coefficients[3]),
+    )
 
 
-def discriminant(a: Sequence[Coefficients]) -> Coefficients:
+def characteristic_discriminant(coefficients: Sequence[Coefficients]) -> Coefficients:
     """Return the discriminant of the characteristic quartic in s; zero if two eigenvalues are
     equal.
     """
-    e, d, c, b, a4 = a
+    e, d, c, b, a4 = coefficients
     return _sum_of_products(
         (256, *[a4] * 3, *[e] * 3), (-192, a4, a4, b, d, e, e), (-128, a4, a4, c, c, e, e),
         (144, a4, a4, c, d, d, e), (-27, a4, a4, *[d] * 4), (144, a4, b, b, c, e, e),
@@ -176,22 +185,23 @@ def discriminant(a: Sequence[Coefficients]) -> Coefficients:
     )  # fmt: skip
 
 
-def positive_roots(p: Coefficients) -> list[float]:
+def positive_roots(polynomial: Coefficients) -> list[float]:
     """Return the positive real roots of a polynomial in increasing order, exact to the last digit.
 
     Approximate roots are refined by Newton's method with exact values.
     """
-    largest = max(map(abs, p))
-    slope = [k * c for k, c in enumerate(p)][1:]
+    largest = max(map(abs, polynomial))
+    slope = [k * c for k, c in enumerate(polynomial)][1:]
     roots: list[float] = []
-    for root in np.roots([c / largest for c in reversed(p)] if largest else []):
-        # Rounding splits a double real root into a pair with small imaginary parts.
+    for root in np.roots([c / largest for c in reversed(polynomial)] if largest else []):
+        # Rounding errors split a double real root into two roots with small imaginary parts: accept
+        # such roots.
         if abs(root.imag) > 1e-5 * abs(root) or not 1e-9 < root.real < MAX_CRITICAL_SPEED:
             continue
         v = float(root.real)
         for _ in range(8):
             gradient = _evaluate_polynomial(slope, v)
-            step = float(_evaluate_polynomial(p, v) / gradient) if gradient else 0.0
+            step = float(_evaluate_polynomial(polynomial, v) / gradient) if gradient else 0.0
             v -= step
             if abs(step) < 1e-16 * abs(v):
                 break
@@ -202,21 +212,21 @@ def positive_roots(p: Coefficients) -> list[float]:
 
 def _exact_critical_speeds(matrices: Canonical) -> tuple[float, ...]:
     """Return the fields of `Critical` for one bicycle with canonical matrices."""
-    a = characteristic(matrices)
-    low, high = _stable_range(a)
-    changes = dict.fromkeys(positive_roots(a[0]), 0.0) | _imaginary_pairs(a)
-    double_roots = positive_roots(discriminant(a))
+    a = characteristic_polynomial(matrices)
+    low, high = _find_stable_range(a)
+    changes = dict.fromkeys(positive_roots(a[0]), 0.0) | _find_imaginary_pairs(a)
+    double_roots = positive_roots(characteristic_discriminant(a))
     modes = eigenmodes_of(matrices, [*changes, *double_roots])
     names = _undamped_mode_names(modes, list(changes.values()))
     weave, capsize = (
-        _first_preferred(
+        _take_preferred(
             sorted(v for v, mode in zip(changes, names, strict=True) if mode == name), ends
         )
         for name, ends in (("weave", (low, high)), ("capsize", (high, low)))
     )
     is_weave = _has_double_weave(modes)[len(changes) :]
-    double = _first_preferred([v for v, yes in zip(double_roots, is_weave, strict=True) if yes])
-    value = _double_value(a, double) if double == double else double
+    double = _take_preferred([v for v, yes in zip(double_roots, is_weave, strict=True) if yes])
+    value = _double_eigenvalue(a, double) if double == double else double
     return weave, changes.get(weave, weave), capsize, double, value, low, high
 
 
@@ -231,13 +241,14 @@ def _searched_critical_speeds(running: TwoWheeler) -> tuple[float, ...]:
     nan = float("nan")
     low, high = ends[0] if ends else (nan, nan)
     weave, capsize = (
-        _first_preferred(
+        _take_preferred(
             [crossing.speed for crossing in crossings if crossing.name == name], preferred
         )
         for name, preferred in (("weave", (low, high)), ("capsize", (high, low)))
     )
     frequency = next((x.frequency for x in crossings if x.speed == weave), nan)
-    # If the stable range ends at the search limit, no upper end is known: report it as unlimited.
+    # If the stable range ends at the limit of the search, its true end is unknown: report the range
+    # as unlimited.
     stable_from = 0.0 if low == lowest else low
     stable_to = float("inf") if high == highest else high
     return weave, frequency, capsize, nan, nan, stable_from, stable_to
@@ -255,48 +266,65 @@ def _undamped_mode_names(modes: Eigenmodes, frequencies: Sequence[float]) -> lis
 def _has_double_weave(modes: Eigenmodes) -> list[bool]:
     """Return whether the two weave eigenvalues are equal, at each speed."""
     difference = np.abs(modes.values[:, 0] - modes.values[:, 1])
-    # Eigenvalues near a double root depend on the square root of rounding errors.
+    # Near a double root, eigenvalues deviate by the square root of the rounding errors. Hence the
+    # tolerance 1e-4.
     return (difference < 1e-4 * np.abs(modes.values).max(axis=1, initial=0.0)).tolist()
 
 
-def _first_preferred(speeds: Sequence[float], preferred: Iterable[float] = ()) -> float:
+def _take_preferred(speeds: Sequence[float], preferred: Iterable[float] = ()) -> float:
     """Return the first of the preferred speeds that is among `speeds`, else the first speed; nan if
     there is none.
     """
     return next((v for v in (*preferred, *speeds) if v in speeds), float("nan"))
 
 
-def _stable_range(a: list[Coefficients]) -> tuple[float, float]:
+def _find_stable_range(coefficients: list[Coefficients]) -> tuple[float, float]:
     """Return the ends (m/s) of the lowest speed range in which all eigenvalues are damped; nan if
     none exists.
     """
-    edges = sorted([0.0, *positive_roots(a[0]), *_imaginary_pairs(a), MAX_CRITICAL_SPEED])
-    ranges = [(low, high) for low, high in pairwise(edges) if _is_stable(a, (low + high) / 2)]
+    edges = sorted(
+        [
+            0.0,
+            *positive_roots(coefficients[0]),
+            *_find_imaginary_pairs(coefficients),
+            MAX_CRITICAL_SPEED,
+        ]
+    )
+    ranges = [
+        (low, high) for low, high in pairwise(edges) if _is_stable(coefficients, (low + high) / 2)
+    ]
     low, high = ranges[0] if ranges else (float("nan"), float("nan"))
     return low, float("inf") if high == MAX_CRITICAL_SPEED else high
 
 
-def _imaginary_pairs(a: list[Coefficients]) -> dict[float, float]:
+def _find_imaginary_pairs(coefficients: list[Coefficients]) -> dict[float, float]:
     """Return the speeds at which an eigenvalue pair is imaginary, and its frequency, s^2 = -a1/a3."""
-    roots = [v for v in positive_roots(hurwitz(a)) if _evaluate_polynomial(a[3], v)]
+    roots = [
+        v
+        for v in positive_roots(hurwitz_determinant(coefficients))
+        if _evaluate_polynomial(coefficients[3], v)
+    ]
     squares = {
-        v: float(_evaluate_polynomial(a[1], v) / _evaluate_polynomial(a[3], v)) for v in roots
+        v: float(
+            _evaluate_polynomial(coefficients[1], v) / _evaluate_polynomial(coefficients[3], v)
+        )
+        for v in roots
     }
     return {v: float(np.sqrt(square)) for v, square in squares.items() if square > 0}
 
 
-def _is_stable(a: list[Coefficients], v: float) -> bool:
+def _is_stable(coefficients: list[Coefficients], speed: float) -> bool:
     """Return whether all eigenvalues are damped at a speed, by the Routh-Hurwitz criterion."""
-    values = [_evaluate_polynomial(p, v) for p in a]
+    values = [_evaluate_polynomial(p, speed) for p in coefficients]
     return (
         all(x * values[4] > 0 for x in values)
-        and _evaluate_polynomial(hurwitz(a), v) * values[4] > 0
+        and _evaluate_polynomial(hurwitz_determinant(coefficients), speed) * values[4] > 0
     )
 
 
-def _double_value(a: list[Coefficients], v: float) -> float:
-    """Return the double eigenvalue (1/s) at a root v of the discriminant."""
-    exact = [_evaluate_polynomial(p, v) for p in reversed(a)]
+def _double_eigenvalue(coefficients: list[Coefficients], speed: float) -> float:
+    """Return the double eigenvalue (1/s) at a root of the discriminant."""
+    exact = [_evaluate_polynomial(p, speed) for p in reversed(coefficients)]
     quartic = [float(x / max(map(abs, exact))) for x in exact]
     roots = np.roots(quartic)
     i, j = min(
@@ -307,35 +335,35 @@ def _double_value(a: list[Coefficients], v: float) -> float:
     return float(np.real(slopes[np.argmin(np.abs(slopes - (roots[i] + roots[j]) / 2))]))
 
 
-def _evaluate_polynomial(p: Coefficients, v: float) -> Fraction:
-    """Return the exact value of the polynomial p at the speed v."""
-    above, below = float(v).as_integer_ratio()
+def _evaluate_polynomial(polynomial: Coefficients, speed: float) -> Fraction:
+    """Return the exact value of the polynomial at the speed."""
+    above, below = float(speed).as_integer_ratio()
     total = 0
     power = 1
-    for c in reversed(p):
+    for c in reversed(polynomial):
         total = total * above + c * power
         power *= below
     return Fraction(total * below, power)
 
 
-def _add_polynomials(p: Coefficients, q: Coefficients) -> Coefficients:
+def _add_polynomials(first: Coefficients, second: Coefficients) -> Coefficients:
     """Return the sum of two polynomials."""
-    size = max(len(p), len(q))
-    padded = [x + [0] * (size - len(x)) for x in (p, q)]
+    size = max(len(first), len(second))
+    padded = [x + [0] * (size - len(x)) for x in (first, second)]
     return [x + y for x, y in zip(*padded, strict=True)]
 
 
-def _scale_polynomial(p: Coefficients, factor: int) -> Coefficients:
-    """Return the polynomial p times an integer factor."""
-    return [factor * c for c in p]
+def _scale_polynomial(polynomial: Coefficients, factor: int) -> Coefficients:
+    """Return the polynomial times an integer factor."""
+    return [factor * c for c in polynomial]
 
 
-def _multiply_polynomials(p: Coefficients, q: Coefficients) -> Coefficients:
+def _multiply_polynomials(first: Coefficients, second: Coefficients) -> Coefficients:
     """Return the product of two polynomials."""
-    out = [0] * (len(p) + len(q) - 1)
-    for i, x in enumerate(p):
+    out = [0] * (len(first) + len(second) - 1)
+    for i, x in enumerate(first):
         if x:
-            for j, y in enumerate(q):
+            for j, y in enumerate(second):
                 out[i + j] += x * y
     return out
 

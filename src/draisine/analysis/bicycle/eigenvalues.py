@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
-from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track_eigenvalues
+from draisine.analysis.eigenmodes import Eigenmodes, refine_speeds, steady_modes, track_eigenvalues
 from draisine.analysis.equilibrium.search import drive_joints
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
@@ -157,23 +157,23 @@ def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:
     return Eigenmodes(v, values, vectors)
 
 
-def _named_eigenvalues(matrices: Canonical, v: Floats) -> tuple[Floats, Floats]:
-    """Return eigenvalues and eigenvectors at speeds v (m/s), sorted into weave, capsize and
+def _named_eigenvalues(matrices: Canonical, speeds: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues and eigenvectors at speeds (m/s), sorted into weave, capsize and
     castering.
     """
-    grid = fill_speeds(np.unique(np.concatenate([v, [0.0, IDEAL_NAMING_SPEED]])))
+    grid = refine_speeds(np.unique(np.concatenate([speeds, [0.0, IDEAL_NAMING_SPEED]])))
     values, vectors = np.linalg.eig(matrices.A(grid))
     order = track_eigenvalues(values)
     followed = np.take_along_axis(values, order, axis=1)
-    order = np.take_along_axis(order, _names_order(followed), axis=1)
-    indices = np.searchsorted(grid, v)
+    order = np.take_along_axis(order, _column_order(followed), axis=1)
+    indices = np.searchsorted(grid, speeds)
     sorted_values = np.take_along_axis(values[indices], order[indices], axis=1)
     sorted_vectors = np.take_along_axis(vectors[indices], order[indices][:, None, :], axis=2)
     lead = np.argmax(np.abs(sorted_vectors[:, :2]), axis=1)[:, None, :]
     return sorted_values, sorted_vectors / np.take_along_axis(sorted_vectors, lead, axis=1)
 
 
-def _names_order(values: Floats) -> Floats:
+def _column_order(values: Floats) -> Floats:
     """Return the column order (speeds, 4) of tracked eigenvalues: weave, weave, capsize, castering.
 
     At the highest speed with one conjugate pair that pair is the weave, and of the real eigenvalues

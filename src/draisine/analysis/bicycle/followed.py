@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, track_eigenvalues
-from draisine.analysis.linear import linearise, reach_states
+from draisine.analysis.eigenmodes import Eigenmodes, refine_speeds, track_eigenvalues
+from draisine.analysis.linear import find_connected_states, linearise
 from draisine.errors import ConfigurationError
 from draisine.system.state import state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-# How eigenmodes are named. Weave: of the pairs that oscillate both at `NAMING_SPEED` and at a third
-# of it, the slowest oscillation at the lower speed, unless the rider (`torso`) dominates it at most
-# speeds. Capsize: the real eigenvalue closest to zero. Wobble: of the remaining pairs that the
-# rider does not dominate, the least damped one between a third and half of this speed. Other modes
-# have the name of their largest component at a third of this speed.
+# How eigenmodes are named. Two speeds are compared: the naming speed `NAMING_SPEED` and a third of
+# it. Weave: of the pairs that oscillate at both speeds, the one with the slowest oscillation at the
+# lower speed, unless the rider (`torso`) dominates it at most speeds. Capsize: the real eigenvalue
+# closest to zero. Wobble: of the remaining pairs that the rider does not dominate, the least damped
+# one between a third and half of the naming speed. Other eigenmodes have the name of their largest
+# component at a third of the naming speed.
 NAMING_SPEED = 30.0
 """Speed at which eigenmodes are named, m/s; the highest requested speed is used if it is higher."""
 
@@ -66,13 +67,15 @@ class TwoWheeler:
         Lateral states are those coupled to lean and steer. To first order, forward speed and the motion of a
         suspension in the plane of the frame are not coupled to them.
         """
-        # The state of straight running is proportional to the speed
+        # In straight running the speeds of all joints are proportional to the forward speed.
         unit = state(self.system, forward_speed=1.0)
         motions = [replace(unit, v=x * unit.v) for x in speed]
         linear = linearise(self.system, motions, law=self.law, inputs=self.inputs)
         coupling = np.abs(linear.A).max(axis=0)
         coupling = coupling > 1e-9 * coupling.max()  # smaller entries are rounding errors
-        lateral = reach_states(coupling | coupling.T, np.isin(linear.states, ("lean", "steer")))
+        lateral = find_connected_states(
+            coupling | coupling.T, np.isin(linear.states, ("lean", "steer"))
+        )
         states = tuple(name for name, yes in zip(linear.states, lateral, strict=True) if yes)
         return linear.A[:, lateral][:, :, lateral], states
 
@@ -85,7 +88,7 @@ class TwoWheeler:
         [-6.519+54.589j] [0.073+0.j]
         """
         v = np.atleast_1d(np.asarray(speed, float))
-        grid = fill_speeds(np.unique(np.concatenate([v, [0.0, NAMING_SPEED]])))
+        grid = refine_speeds(np.unique(np.concatenate([v, [0.0, NAMING_SPEED]])))
         A, states = self.matrices(grid)
         values, vectors = np.linalg.eig(A)
         order = track_eigenvalues(values)
@@ -114,7 +117,7 @@ class TwoWheeler:
         >>> [(x.name, round(x.speed, 9)) for x in ideal]
         [('weave', 4.292382536), ('capsize', 6.024262015)]
         """
-        v = fill_speeds(np.array([low, high]))
+        v = refine_speeds(np.array([low, high]))
         modes = self.eigenmodes(v)
         growth = modes.values.real
         located: dict[tuple[str, int], CriticalSpeed] = {}
@@ -122,7 +125,8 @@ class TwoWheeler:
             for k in np.flatnonzero(growth[:-1, j] * growth[1:, j] < 0.0):
                 speed, value = self._refine_crossing(v[k : k + 2], modes.values[k : k + 2, j])
                 if abs(value.real) > 1e-6 * (1.0 + abs(value)):
-                    # A false crossing: the two eigenvalues of a pair have exchanged their columns
+                    # Ignore a false crossing: the two eigenvalues of a pair have exchanged their
+                    # columns.
                     continue
                 crossing = CriticalSpeed(name, speed, abs(value.imag), bool(growth[k, j] > 0))
                 located[name, int(k)] = crossing
@@ -137,16 +141,18 @@ class TwoWheeler:
         """
         from scipy.optimize import brentq
 
-        def value(v: float) -> complex:
-            """Return the tracked eigenvalue (1/s) at the speed v (m/s)."""
-            share = (v - ends[0]) / (ends[1] - ends[0])
+        def tracked_eigenvalue(speed: float) -> complex:
+            """Return the tracked eigenvalue (1/s) at the speed (m/s)."""
+            share = (speed - ends[0]) / (ends[1] - ends[0])
             near = end_values[0] + share * (end_values[1] - end_values[0])
-            values = np.linalg.eigvals(self.matrices(np.array([v, 1.0]))[0][0])
+            values = np.linalg.eigvals(self.matrices(np.array([speed, 1.0]))[0][0])
             return complex(values[np.argmin(np.abs(values - near))])
 
         low, high = map(float, ends)
-        speed = float(brentq(lambda v: value(v).real, low, high, xtol=1e-12, rtol=1e-14))
-        return speed, value(speed)
+        speed = float(
+            brentq(lambda v: tracked_eigenvalue(v).real, low, high, xtol=1e-12, rtol=1e-14)
+        )
+        return speed, tracked_eigenvalue(speed)
 
 
 def _dominant_components(vectors: Floats, states: tuple[str, ...], system: System) -> Any:
@@ -168,40 +174,44 @@ def _dominant_components(vectors: Floats, states: tuple[str, ...], system: Syste
 
 
 def _name_eigenmodes(
-    middle: Floats, last: Floats, lead: Any, sways: Any
+    middle_values: Floats, last_values: Floats, largest_components: Any, is_rider: Any
 ) -> tuple[tuple[str, ...], list[int]]:
     """Return the names of the eigenvalues, and the column of each.
 
     Parameters
     ----------
-    middle, last
+    middle_values, last_values
         Eigenvalues at middle speeds (speeds, modes) and at the last speed (modes,).
-    lead
+    largest_components
         Name of the largest component of each mode at the first middle speed.
-    sways
+    is_rider
         Whether the rider dominates an oscillation, (speeds, modes).
     """
-    first = middle[0]
-    swings = np.abs(last.imag) > ZERO_FREQUENCY
-    # Weave and rider modes may pass close to each other: a mode that the rider dominates at most
-    # speeds is not the weave. A pair of the tyres may oscillate at the last speed only, so pairs
-    # that oscillate at both speeds come first.
-    rides = sways.mean(axis=0) > 0.5
-    sways = sways.any(axis=0)
+    first = middle_values[0]
+    swings = np.abs(last_values.imag) > ZERO_FREQUENCY
+    # Weave and rider modes may pass close to each other. Therefore a mode that the rider dominates
+    # at most speeds is not the weave. A pair of the tyres may oscillate at the last speed only.
+    # Therefore pairs that oscillate at both speeds come first.
+    rides = is_rider.mean(axis=0) > 0.5
+    is_rider = is_rider.any(axis=0)
     slow = np.lexsort((np.abs(first.imag), rides, np.abs(first.imag) <= ZERO_FREQUENCY))
-    pairs = [int(k) for k in slow if last[k].imag > max(ZERO_FREQUENCY, abs(last[k].real))]
-    real_modes = [int(k) for k in np.argsort(np.abs(last)) if not swings[k]]
+    pairs = [
+        int(k) for k in slow if last_values[k].imag > max(ZERO_FREQUENCY, abs(last_values[k].real))
+    ]
+    real_modes = [int(k) for k in np.argsort(np.abs(last_values)) if not swings[k]]
     if not pairs or not real_modes:
         raise ConfigurationError(
             "The eigenmodes have no names: at the highest speed an oscillating one (weave) or a real one "
             "(capsize) is missing. linearise(system, motion).eigenvalues() has no names."
         )
-    columns_by_name = {"weave": _conjugate_pair(last, pairs[0])}
-    growth = np.where((middle.imag > ZERO_FREQUENCY) & ~sways, middle.real, -np.inf)
+    columns_by_name = {"weave": _find_conjugate_pair(last_values, pairs[0])}
+    growth = np.where(
+        (middle_values.imag > ZERO_FREQUENCY) & ~is_rider, middle_values.real, -np.inf
+    )
     growth[:, columns_by_name["weave"]] = -np.inf
     row, fastest = np.unravel_index(np.argmax(growth), growth.shape)
     if np.isfinite(growth[row, fastest]):
-        columns_by_name["wobble"] = _conjugate_pair(middle[row], int(fastest))
+        columns_by_name["wobble"] = _find_conjugate_pair(middle_values[row], int(fastest))
     used = [k for each in columns_by_name.values() for k in each]
     columns_by_name["capsize"] = [k for k in real_modes if k not in used][:1]
     names = [name for name, columns in columns_by_name.items() for _ in columns]
@@ -209,15 +219,19 @@ def _name_eigenmodes(
     rest = [int(k) for k in np.lexsort((-first.imag, first.real)) if k not in columns]
     for k in rest:
         is_real = abs(first[k].imag) <= ZERO_FREQUENCY
-        name = "castering" if is_real and lead[k] in ("steer", "lean") else str(lead[k])
-        names.append("torso" if sways[k] and not is_real else name)
+        name = (
+            "castering"
+            if is_real and largest_components[k] in ("steer", "lean")
+            else str(largest_components[k])
+        )
+        names.append("torso" if is_rider[k] and not is_real else name)
     return tuple(names), [*columns, *rest]
 
 
-def _conjugate_pair(values: Floats, k: int) -> list[int]:
-    """Return the index of eigenvalue k and the index of its complex conjugate."""
-    others = [j for j in range(len(values)) if j != k]
-    return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
+def _find_conjugate_pair(values: Floats, index: int) -> list[int]:
+    """Return the index of one eigenvalue and the index of its complex conjugate."""
+    others = [j for j in range(len(values)) if j != index]
+    return [index, min(others, key=lambda j: abs(values[j] - np.conj(values[index])))]
 
 
 def _upper_first_order(values: Floats, names: tuple[str, ...], middle: Floats) -> Any:
@@ -240,7 +254,7 @@ def _upper_first_order(values: Floats, names: tuple[str, ...], middle: Floats) -
         for first, second in named_pairs:
             _sort_pair(row, eigenvalues, first, second)
         for k in np.flatnonzero(eigenvalues[row].imag < -ZERO_FREQUENCY):
-            _sort_pair(row, eigenvalues, *sorted(_conjugate_pair(eigenvalues[row], int(k))))
+            _sort_pair(row, eigenvalues, *sorted(_find_conjugate_pair(eigenvalues[row], int(k))))
     return order
 
 

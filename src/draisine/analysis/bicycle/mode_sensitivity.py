@@ -149,9 +149,9 @@ def largest_growth(
     shares = np.exp((growth - growth.max()) / SMOOTHING)
     total = float(shares.sum())
     derivatives = (shares / total) @ slopes
-    found = list(running.system.parameters) if names is None else list(names)
+    parameter_names = list(running.system.parameters) if names is None else list(names)
     value = float(growth.max()) + SMOOTHING * float(np.log(total))
-    return value, dict(zip(found, derivatives.tolist(), strict=True))
+    return value, dict(zip(parameter_names, derivatives.tolist(), strict=True))
 
 
 def system_matrix_changes(
@@ -159,11 +159,11 @@ def system_matrix_changes(
 ) -> MatrixChanges:
     """Return the system matrices of lateral motion at speeds (m/s) and their derivatives by parameters."""
     system = running.system
-    known = list(system.parameters)
-    chosen = known if names is None else list(names)
+    parameter_names = list(system.parameters)
+    chosen = parameter_names if names is None else list(names)
     for name in chosen:
-        expect_known("no parameter", name, known, UnknownNameError)
-    indices = [known.index(name) for name in chosen]
+        expect_known("no parameter", name, parameter_names, UnknownNameError)
+    indices = [parameter_names.index(name) for name in chosen]
     A, states = running.matrices(speeds)
     w = system.inputs(running.inputs)
     unit = state(system, forward_speed=1.0)
@@ -188,43 +188,48 @@ def _system_matrix_jet(
     values, rates = _vary_straight_running(machine, y, w, varied)
     shape = (len(y), len(varied))
 
-    def jet(pick: Callable[[Variation], Floats]) -> MatrixJet:
+    def matrix_with_derivatives(select: Callable[[Variation], Floats]) -> MatrixJet:
         """Return a matrix of the variation with its derivatives, (N, 1 or parameters, rows, columns)."""
-        value, rate = (each.reshape(*shape, *each.shape[1:]) for each in map(pick, (values, rates)))
+        value, rate = (
+            each.reshape(*shape, *each.shape[1:]) for each in map(select, (values, rates))
+        )
         return MatrixJet(value[:, :1], rate)
 
-    def along(pick: Callable[[Variation, str], Floats]) -> MatrixJet:
+    def derivatives_along_states(select: Callable[[Variation, str], Floats]) -> MatrixJet:
         """Return the derivatives of an output along the tangent vector of every state."""
         dx, du, dz = (
-            jet(lambda v, seed=f"d{name}": pick(v, seed)) @ tangent  # type: ignore[misc]
+            matrix_with_derivatives(lambda v, seed=f"d{name}": select(v, seed)) @ tangent  # type: ignore[misc]
             for name, tangent in zip(_FOLLOWING, tangents, strict=True)
         )
         return dx + du + dz
 
     closed = values.d["conditions"]["dx"].shape[1]
     X = invert_matrices(
-        jet(
+        matrix_with_derivatives(
             lambda v: np.concatenate(
-                [v.d["conditions"]["dx"], v.rows(frame.coordinates, "dx")], axis=1
+                [v.d["conditions"]["dx"], v.observation_derivatives(frame.coordinates, "dx")],
+                axis=1,
             )
         )
     )[..., closed:]
-    T = invert_matrices(jet(lambda v: v.rows(frame.speeds, "du")))
-    TPX = T @ jet(lambda v: v.rows(frame.speeds, "dx")) @ X
+    T = invert_matrices(
+        matrix_with_derivatives(lambda v: v.observation_derivatives(frame.speeds, "du"))
+    )
+    TPX = T @ matrix_with_derivatives(lambda v: v.observation_derivatives(frame.speeds, "dx")) @ X
     k = len(frame.coordinates)
     m = len(frame.speeds)
     nz = values.d["zdot"]["dz"].shape[2]
     unit = np.eye(nz)[None, None]
     tangents = [
-        _pad(X, 0, m + nz),
-        _pad(-TPX, 0, m + nz) + _pad(T, k, nz),
-        _pad(MatrixJet(unit, np.zeros_like(unit)), k + m, 0),
+        _pad_with_zeros(X, 0, m + nz),
+        _pad_with_zeros(-TPX, 0, m + nz) + _pad_with_zeros(T, k, nz),
+        _pad_with_zeros(MatrixJet(unit, np.zeros_like(unit)), k + m, 0),
     ]
     names = [f"{name}_rate" for name in frame.coordinates]
     blocks = [
-        along(lambda v, seed: v.rows(names, seed)),
-        along(lambda v, seed: v.pace_rows(frame.speeds, seed)),
-        along(lambda v, seed: v.d["zdot"][seed]),
+        derivatives_along_states(lambda v, seed: v.observation_derivatives(names, seed)),
+        derivatives_along_states(lambda v, seed: v.speed_rate_derivatives(frame.speeds, seed)),
+        derivatives_along_states(lambda v, seed: v.d["zdot"][seed]),
     ]
     matrix = MatrixJet(
         np.concatenate([block.value for block in blocks], axis=-2),
@@ -246,18 +251,21 @@ def _vary_straight_running(
     here = vary(machine, y, np.repeat(w[None], len(y), axis=0))
     forward = here.names.index("forward_speed")
 
-    def stack(pick: Callable[[str], Floats]) -> Floats:
+    def stack_rows(select: Callable[[str], Floats]) -> Floats:
         """Return the rows of the conditions of straight running from those of each output."""
-        seen = pick("seen")[..., forward : forward + 1, :]
-        return np.concatenate([pick("conditions"), seen, pick("paced"), pick("zdot")], axis=-2)
+        seen = select("seen")[..., forward : forward + 1, :]
+        return np.concatenate(
+            [select("conditions"), seen, select("paced"), select("zdot")], axis=-2
+        )
 
     J = np.concatenate(
-        [stack(lambda output, seed=f"d{name}": here.d[output][seed]) for name in _FOLLOWING],  # type: ignore[misc]
+        [stack_rows(lambda output, seed=f"d{name}": here.d[output][seed]) for name in _FOLLOWING],  # type: ignore[misc]
         axis=-1,
     )
     _, first = vary_parameters(machine, y, parameters, np.zeros((0, 0)), {}, w, varied)
-    moved = -stack(lambda output: first[output].reshape(-1, len(y), count).swapaxes(0, 1))
-    # Positions and headings are free, so that the smallest change of the state is chosen.
+    moved = -stack_rows(lambda output: first[output].reshape(-1, len(y), count).swapaxes(0, 1))
+    # Positions and headings may have any change. The minimum-norm solution is the smallest change
+    # of the state.
     following = np.linalg.pinv(J, rcond=1e-12) @ moved
     unfollowed = np.abs(J @ following - moved).max(axis=(0, 1))
     worst = int(np.argmax(unfollowed))
@@ -267,7 +275,7 @@ def _vary_straight_running(
             "its derivative does not exist here."
         )
     sizes = [here.d["seen"][f"d{name}"].shape[2] for name in _FOLLOWING]
-    # One column per state and parameter, as `vary_parameters` expects.
+    # `vary_parameters` expects one column per state and parameter.
     columns = following.swapaxes(0, 1).reshape(sum(sizes), -1)
     changes = dict(zip(_FOLLOWING, np.split(columns, np.cumsum(sizes)[:-1]), strict=True))
     seeds = np.eye(machine.variation.inputs.count(*SEEDS))
@@ -276,7 +284,7 @@ def _vary_straight_running(
     return values, rates
 
 
-def _pad(block: MatrixJet, before: int, after: int) -> MatrixJet:
+def _pad_with_zeros(block: MatrixJet, before: int, after: int) -> MatrixJet:
     """Return a matrix with columns of zeros before and after it."""
     widths = [(0, 0)] * 3 + [(before, after)]
     return MatrixJet(np.pad(block.value, widths), np.pad(block.rate, widths))

@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.critical import compute_critical_speeds
 from draisine.analysis.bicycle.straight import (
     PROBE_SPEED,
     Canonical,
@@ -47,9 +47,9 @@ class Sensitivities:
     capsize: Floats
     double_root: Floats
 
-    def relative(self, which: str) -> Floats:
+    def relative(self, speed_name: str) -> Floats:
         """Return p dv/dp (m/s) of "weave", "capsize" or "double_root" for each parameter p."""
-        derivatives: Floats = getattr(self, which)
+        derivatives: Floats = getattr(self, speed_name)
         return self.values * derivatives
 
 
@@ -75,7 +75,7 @@ def sensitivities(system: System) -> Sensitivities:
     """
     matrices = canonical_matrices(system)
     changes = canonical_changes(system)
-    critical = critical_of(matrices)
+    critical = compute_critical_speeds(matrices)
     roots = {
         "weave": (float(critical.weave), 1j * float(critical.weave_frequency)),
         "capsize": (float(critical.capsize), 0.0j),
@@ -83,7 +83,7 @@ def sensitivities(system: System) -> Sensitivities:
     }
     moved = {
         name: np.array(
-            [_speed_derivative(matrices, changes[k], v, s) for k in range(len(changes.M))]
+            [_critical_speed_derivative(matrices, changes[k], v, s) for k in range(len(changes.M))]
         )
         for name, (v, s) in roots.items()
     }
@@ -117,7 +117,7 @@ def stable_range(system: System) -> tuple[float, dict[str, float]]:
     >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
     1.731879 m/s, 17.4087 m/s per m of trail
     """
-    critical = critical_of(canonical_matrices(system))
+    critical = compute_critical_speeds(canonical_matrices(system))
     change = sensitivities(system)
     width = float(critical.capsize - critical.weave)
     if np.isnan(width):
@@ -128,22 +128,32 @@ def stable_range(system: System) -> tuple[float, dict[str, float]]:
     return width, dict(zip(change.parameters, slopes, strict=True))
 
 
-def _speed_derivative(matrices: Canonical, change: Canonical, v: float, s: complex) -> float:
-    """Return dv/dp of a critical speed v (m/s) with eigenvalue s (1/s); nan if v is nan."""
-    if np.isnan(v):
+def _critical_speed_derivative(
+    matrices: Canonical, change: Canonical, speed: float, eigenvalue: complex
+) -> float:
+    """Return dv/dp of a critical speed v (m/s) and its eigenvalue (1/s); nan if v is nan."""
+    if np.isnan(speed):
         return np.nan
-    N = matrices.M * s * s + matrices.damping(v) * s + matrices.stiffness(v)
+    N = (
+        matrices.M * eigenvalue * eigenvalue
+        + matrices.damping(speed) * eigenvalue
+        + matrices.stiffness(speed)
+    )
     adjugate = np.array([[N[1, 1], -N[0, 1]], [-N[1, 0], N[0, 0]]])
 
-    def along(dN: Floats) -> complex:
+    def determinant_derivative(dN: Floats) -> complex:
         """Return the derivative of det N along a change dN of the matrix N, tr(adj N dN)."""
         return complex(np.trace(adjugate @ dN))
 
-    by_v = along(matrices.C1 * s + 2 * v * matrices.K2)
-    by_p = along(change.M * s * s + change.damping(v) * s + change.stiffness(v))
-    if s.imag == 0.0:
+    by_v = determinant_derivative(matrices.C1 * eigenvalue + 2 * speed * matrices.K2)
+    by_p = determinant_derivative(
+        change.M * eigenvalue * eigenvalue
+        + change.damping(speed) * eigenvalue
+        + change.stiffness(speed)
+    )
+    if eigenvalue.imag == 0.0:
         return -by_p.real / by_v.real
-    by_omega = 1j * along(2 * s * matrices.M + matrices.damping(v))
+    by_omega = 1j * determinant_derivative(2 * eigenvalue * matrices.M + matrices.damping(speed))
     rows = np.array([[by_v.real, by_omega.real], [by_v.imag, by_omega.imag]])
     return float(np.linalg.solve(rows, [-by_p.real, -by_p.imag])[0])
 
@@ -160,7 +170,7 @@ def canonical_changes(system: System) -> Canonical:
         ]
         for v in (0.0, PROBE_SPEED)
     )
-    # Derivatives of the spring terms and of the weight terms are not separated
+    # Do not separate the derivatives of springs from those of the weight: only their sum is needed.
     springs = np.zeros_like(slow[2])
     return separate_speed_powers(slow, fast, np.ones(parameters.shape[1]), springs)
 
@@ -187,7 +197,7 @@ def straight_changes(
 
 
 def _terms_with_derivatives(
-    machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
+    machine: ClosedForm, states: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> Terms:
     """Return the derivatives of forces and speeds in straight running, each with its derivatives by
     every parameter.
@@ -195,7 +205,7 @@ def _terms_with_derivatives(
     The state depends on the parameters: contacts stay closed while coordinates and speed are
     constant.
     """
-    moving, variation = straight_motion(machine, y, parameters, frame, speed)
+    moving, variation = straight_motion(machine, states, parameters, frame, speed)
     here = second_order_terms(variation, frame)
     count = parameters.shape[1]
     seeds = machine.variation.inputs.count(*SEEDS)
@@ -215,16 +225,16 @@ def _terms_with_derivatives(
 
 def vary_parameters(
     machine: ClosedForm,
-    y: Floats,
+    states: Floats,
     parameters: Floats,
     seeds: Floats,
-    moved: dict[str, Floats],
+    state_changes: dict[str, Floats],
     w: Floats | None = None,
     varied: Sequence[int] | None = None,
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return outputs of the program `variation` with their derivatives by parameters.
 
-    There is one SIMD lane per state y (N, entries), parameter and direction of differentiation. `moved`
+    There is one SIMD lane per state (N, entries), parameter and direction of differentiation. `state_changes`
     contains the derivatives of the displacement x, of the speeds u and of the states z of tyres and control
     law, one column per state and parameter. `varied` are the indices of the parameters; by default all.
     """
@@ -234,26 +244,26 @@ def vary_parameters(
         directions = directions[:, varied]
     count = directions.shape[1]
     each = max(1, len(seeds))
-    lanes = len(y) * count * each
+    lanes = len(states) * count * each
     inputs = {name: np.zeros((size, lanes)) for name, size in program.inputs.items()}
     inputs["parameters"] = np.repeat(parameters.T, lanes, axis=1)
-    state = machine.layout.split(y.T)
+    state = machine.layout.split(states.T)
     inputs |= {name: np.repeat(block, count * each, axis=1) for name, block in state.items()}
     if w is not None:
         inputs["w"] = np.repeat(w[:, None], lanes, axis=1)
     if len(seeds):
         rows = Layout({name: program.inputs[name] for name in SEEDS}).split(seeds)
-        inputs |= {name: np.tile(block, (1, len(y) * count)) for name, block in rows.items()}
-    rates = {"parameters": np.tile(np.repeat(directions, each, axis=1), (1, len(y)))}
-    if moved:
+        inputs |= {name: np.tile(block, (1, len(states) * count)) for name, block in rows.items()}
+    rates = {"parameters": np.tile(np.repeat(directions, each, axis=1), (1, len(states)))}
+    if state_changes:
         displacement = np.zeros((6 + program.inputs["r"], lanes))
-        displacement[machine.columns] = np.repeat(moved["x"], each, axis=1)
+        displacement[machine.columns] = np.repeat(state_changes["x"], each, axis=1)
         rates["q"] = quaternion_rate(inputs["q"], displacement[3:6])
         turned = np.array([rotation(q) for q in state["q"].T])
-        velocity = displacement[:3].reshape(3, len(y), count * each)
+        velocity = displacement[:3].reshape(3, len(states), count * each)
         rates["p"] = np.einsum("nij,jnl->inl", turned, velocity).reshape(3, lanes)
         rates["r"] = displacement[6:]
-        rates["u"] = np.repeat(moved["u"], each, axis=1)
-        if "z" in moved:
-            rates["z"] = np.repeat(moved["z"], each, axis=1)
+        rates["u"] = np.repeat(state_changes["u"], each, axis=1)
+        if "z" in state_changes:
+            rates["z"] = np.repeat(state_changes["z"], each, axis=1)
     return run_tangent(program, inputs, rates)

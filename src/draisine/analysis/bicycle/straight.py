@@ -188,11 +188,11 @@ def stand_upright(
     frame = chart(vary(machine, y, parameters=parameters))
     cyclic = cyclic_coordinates(machine, frame, y[0], np.zeros(inputs))
     essential = [name for name in frame.coordinates if name not in cyclic]
-    _check_ideal(machine, essential)
+    _check_ideal_bicycle(machine, essential)
     return y, frame
 
 
-def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
+def _check_ideal_bicycle(machine: ClosedForm, essential: Sequence[str]) -> None:
     """Raise an error with the reasons if a system has no canonical matrices."""
     memory = machine.system.model.memory
     speeds = machine.layout.count("u")
@@ -223,7 +223,7 @@ def straight_motion(
     machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> tuple[Floats, Variation]:
     """Return the states of upright bicycles running straight at a speed (m/s), and derivatives there."""
-    rows = vary(machine, y, parameters=parameters).rows(speed_names(frame), "du")
+    rows = vary(machine, y, parameters=parameters).observation_derivatives(speed_names(frame), "du")
     first = y.shape[1] - rows.shape[2]
     moving = y.copy()
     moving[:, first:] = np.linalg.solve(rows, np.array([[0.0], [0.0], [speed]]))[:, :, 0]
@@ -256,25 +256,27 @@ def second_order_terms(variation: Variation, frame: Chart) -> Terms:
         variation.mass,
         variation.d["force"]["du"],
         variation.d["force"]["dx"],
-        variation.rows(names, "du"),
-        variation.rows(names, "dx"),
-        np.concatenate([variation.rows(frame.coordinates, "dx"), closed], axis=1),
+        variation.observation_derivatives(names, "du"),
+        variation.observation_derivatives(names, "dx"),
+        np.concatenate(
+            [variation.observation_derivatives(frame.coordinates, "dx"), closed], axis=1
+        ),
     )
 
 
-def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
+def second_order(terms: Terms) -> tuple[Matrices, Matrices, Matrices]:
     """Return M, C, K of `M qdd + C qd + K q = f` from `M udot = f`, eq. [second-order].
 
     A displacement is X q, and du = T (s - P q) for the speeds s = (qd, forward speed).
     """
-    T = invert_matrices(t.speed_u)
-    X = invert_matrices(t.shape_x)[:, :, :2]
-    TP = T @ t.speed_x @ X
+    T = invert_matrices(terms.speed_u)
+    X = invert_matrices(terms.shape_x)[:, :, :2]
+    TP = T @ terms.speed_x @ X
     T2 = T[:, :, :2]
     back = transpose(T2)
-    M = back @ t.mass @ T2
-    C = -(back @ (t.force_u @ T2 + t.mass @ TP))
-    K = -(back @ (t.force_x @ X - t.force_u @ TP))
+    M = back @ terms.mass @ T2
+    C = -(back @ (terms.force_u @ T2 + terms.mass @ TP))
+    K = -(back @ (terms.force_x @ X - terms.force_u @ TP))
     return M, C, K
 
 

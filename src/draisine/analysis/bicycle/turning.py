@@ -92,10 +92,10 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
 
 def _compute_circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     """Return speed, torque, radius, friction and growth rate at N points (2, N) of lean and steer."""
-    # Unbalanced forces at rest, and at a speed of 1 m/s.
+    # Evaluate the unbalanced forces at rest, and at a speed of 1 m/s.
     y = find_configurations(machine, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
-    rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
+    rows = still.observation_derivatives(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
     u = np.linalg.solve(rows, np.array([[0.0], [0.0], [1.0]]))[:, :, 0]
     moving = y.copy()
     at_u = machine.layout.u
@@ -106,7 +106,7 @@ def _compute_circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     f0 = still.values["force"]
     f2 = rolled.values["force"] - f0
 
-    # Speed and steer torque that balance these forces.
+    # Compute the speed and the steer torque that balance these forces.
     squared, torque, residual = _solve_speed_and_torque(f0, f2, by_torque)
     is_turn = np.linalg.norm(f2, axis=1) > 1e-9 * np.linalg.norm(f2, axis=1).max()
     is_speed = (squared >= 0) & (squared < MAX_TURN_SPEED**2)
@@ -117,8 +117,8 @@ def _compute_circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     w[:, steer] = np.where(np.isnan(speed), 0.0, torque)
     torque = np.where(np.isnan(speed), np.nan, torque)
 
-    # Radius, friction and stability of the circles.
-    radius = speed / np.abs(rolled.value("yaw_rate") * speed)
+    # Compute radius, friction and stability of the circles.
+    radius = speed / np.abs(rolled.observation("yaw_rate") * speed)
     friction = np.where(np.isnan(speed)[:, None], np.nan, _required_friction(machine, moving, w))
     growth = np.full(len(y), np.nan)
     is_valid = np.all(np.isfinite(friction), axis=1)
@@ -129,19 +129,21 @@ def _compute_circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
 
 
 def _solve_speed_and_torque(
-    f0: Floats, f2: Floats, by_torque: Floats
+    force_at_rest: Floats, force_per_squared_speed: Floats, force_per_torque: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return v^2 and the torque w of `f0 + v^2 f2 + w by_torque = 0`, and the relative residual."""
-    A = np.stack([f2, by_torque], axis=2)
-    x = -np.linalg.pinv(A) @ f0[:, :, None]
-    residual = np.linalg.norm((A @ x)[:, :, 0] + f0, axis=1)
-    return x[:, 0, 0], x[:, 1, 0], residual / (1.0 + np.linalg.norm(f0, axis=1))
+    """Return v^2 and the steer torque w that satisfy `force_at_rest + v^2 force_per_squared_speed +
+    w force_per_torque = 0`, and the relative residual.
+    """
+    A = np.stack([force_per_squared_speed, force_per_torque], axis=2)
+    x = -np.linalg.pinv(A) @ force_at_rest[:, :, None]
+    residual = np.linalg.norm((A @ x)[:, :, 0] + force_at_rest, axis=1)
+    return x[:, 0, 0], x[:, 1, 0], residual / (1.0 + np.linalg.norm(force_at_rest, axis=1))
 
 
-def _required_friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
+def _required_friction(machine: ClosedForm, states: Floats, inputs: Floats) -> Floats:
     """Return the required friction coefficient of each contact, (N, contacts); nan if the contact
     pulls.
     """
-    forces = machine.observations(y, w=w.T)["forces"].reshape(-1, 3, len(y))
+    forces = machine.observations(states, w=inputs.T)["forces"].reshape(-1, 3, len(states))
     share = np.hypot(forces[:, 1], forces[:, 2]) / forces[:, 0]
     return np.where(forces[:, 0] > 0, share, np.nan).T

@@ -38,7 +38,8 @@ class Displacement:
     R: Floats  # rotation matrix, (3, 3)
     p: Floats  # position, m, (3,)
     change: (
-        # Derivatives by the parameters of the path, as twists in the final frame, (6, parameters)
+        # Derivatives of the displacement by the parameters of the path, as twists in the final
+        # frame, (6, parameters)
         Floats
     )
 
@@ -95,26 +96,29 @@ def displacement(
             f"{', '.join(path.parameters)}."
         )
     stops = [0.0, *(c for c in path.corners if c < until), until]
-    # Distribute the steps equally over the smooth pieces, rounded up to multiples of four for
-    # Boole's rule.
+    # Distribute the steps equally over the smooth parts of the path. Boole's rule requires
+    # multiples of four.
     steps = 4 * -(-MAGNUS_STEPS // (4 * (len(stops) - 1)))
     g = np.eye(4)
     change = np.zeros((6, count))
     for a, b in pairwise(stops):
-        g, change = _follow(connection, path, theta, np.linspace(a, b, steps + 1), g, change)
-    # Project onto the nearest rotation matrix: rounding errors accumulate in a product of 512 matrices.
+        g, change = _integrate_piece(
+            connection, path, theta, np.linspace(a, b, steps + 1), g, change
+        )
+    # Rounding errors accumulate in the product of 512 rotation matrices: project onto the nearest
+    # rotation matrix.
     U, _, V = np.linalg.svd(g[:3, :3])
     R = U @ V
     p = g[:3, 3]
-    return Displacement(R, p, _adjoints(np.linalg.inv(g)) @ change)
+    return Displacement(R, p, _adjoint_matrices(np.linalg.inv(g)) @ change)
 
 
-def _follow(
+def _integrate_piece(
     connection: LocalConnection,
     path: ShapePath,
     theta: Floats,
     s: Floats,
-    g: Floats,
+    pose: Floats,
     change: Floats,
 ) -> tuple[Floats, Floats]:
     """Return the pose after a smooth piece of the path, and its derivatives as twists in the initial frame.
@@ -123,10 +127,11 @@ def _follow(
     """
     h = s[1] - s[0]
     near = 1e-12 * (s[-1] - s[0])
-    # Rates are discontinuous at the corners of the path: evaluate them slightly inside the piece.
+    # The rates of the path are discontinuous at its corners. Evaluate them slightly inside the
+    # smooth part.
     inside = np.clip(s, s[0] + near, s[-1] - near)
-    poses = [g]
-    for step in _exponentials(_magnus(connection, path, theta, s[:-1], h)):
+    poses = [pose]
+    for step in _twist_exponentials(_magnus_logarithms(connection, path, theta, s[:-1], h)):
         poses.append(poses[-1] @ step)
     Phi = path.shapes(inside)
     dPhi = path.rates(inside)
@@ -137,70 +142,77 @@ def _follow(
     dxi[:, [BASE_TWIST.index(name) for name in connection.twist]] = derivatives
     weights = h * np.resize(BOOLE_WEIGHTS, len(s))
     weights[[0, -1]] /= 2.0
-    integral = np.einsum("s,sij,sjp->ip", weights, _adjoints(np.array(poses)), dxi)
+    integral = np.einsum("s,sij,sjp->ip", weights, _adjoint_matrices(np.array(poses)), dxi)
     return poses[-1], change + integral
 
 
-def _adjoints(g: Floats) -> Floats:
-    """Return the adjoint matrices Ad(g) (..., 6, 6) of poses g (..., 4, 4)."""
-    R = g[..., :3, :3]
-    p = g[..., :3, 3]
-    out = np.zeros((*g.shape[:-2], 6, 6))
+def _adjoint_matrices(poses: Floats) -> Floats:
+    """Return the adjoint matrices (..., 6, 6) of poses (..., 4, 4)."""
+    R = poses[..., :3, :3]
+    p = poses[..., :3, 3]
+    out = np.zeros((*poses.shape[:-2], 6, 6))
     out[..., :3, :3] = out[..., 3:, 3:] = R
     out[..., :3, 3:] = np.cross(p[..., None, :], np.swapaxes(R, -1, -2)).swapaxes(-1, -2)
     return out
 
 
-def _exponentials(X: Floats) -> Floats:
-    """Return the exponentials (s, 4, 4) of twist matrices X (s, 4, 4), by Rodrigues' formula."""
-    K = X[:, :3, :3]
-    v = X[:, :3, 3]
+def _twist_exponentials(twist_matrices: Floats) -> Floats:
+    """Return the exponentials (s, 4, 4) of twist matrices (s, 4, 4), by Rodrigues' formula."""
+    K = twist_matrices[:, :3, :3]
+    v = twist_matrices[:, :3, 3]
     angle = np.sqrt(np.sum(K * K, axis=(1, 2)) / 2.0)[:, None, None]
     half = np.sinc(angle / (2.0 * np.pi)) ** 2 / 2.0
     third = np.where(angle < SERIES_ANGLE, 1 / 6 - angle**2 / 120 + angle**4 / 5040, 0.0)
     safe = np.where(angle < SERIES_ANGLE, 1.0, angle)
     third = np.where(angle < SERIES_ANGLE, third, (safe - np.sin(safe)) / safe**3)
-    out = np.zeros_like(X)
+    out = np.zeros_like(twist_matrices)
     out[:, :3, :3] = np.eye(3) + np.sinc(angle / np.pi) * K + half * (K @ K)
     out[:, :3, 3] = ((np.eye(3) + half * K + third * (K @ K)) @ v[..., None])[..., 0]
     out[:, 3, 3] = 1.0
     return out
 
 
-def _magnus(
-    connection: LocalConnection, path: ShapePath, theta: Floats, s: Floats, h: float
+def _magnus_logarithms(
+    connection: LocalConnection,
+    path: ShapePath,
+    theta: Floats,
+    path_points: Floats,
+    step_size: float,
 ) -> Floats:
-    """Return the logarithms (steps, 4, 4) of the relative poses over steps of size h from s.
+    """Return the logarithms (steps, 4, 4) of the relative poses over steps from `path_points`.
 
     Magnus expansion of sixth order at Gauss nodes (Blanes et al. 2009, doi:10.1016/j.physrep.2008.11.001).
     """
     root = np.sqrt(15.0)
-    nodes = [s + h * c for c in (0.5 - root / 10, 0.5, 0.5 + root / 10)]
-    X = [_twists(connection, path, theta, node) for node in nodes]
-    first_moment = h * X[1]
-    second_moment = root / 3 * h * (X[2] - X[0])
-    third_moment = 10 / 3 * h * (X[2] - 2 * X[1] + X[0])
-    first = _commute(first_moment, second_moment)
-    second = _commute(first_moment, 2 * third_moment + first) / -60
+    nodes = [path_points + step_size * c for c in (0.5 - root / 10, 0.5, 0.5 + root / 10)]
+    X = [_base_twists(connection, path, theta, node) for node in nodes]
+    first_moment = step_size * X[1]
+    second_moment = root / 3 * step_size * (X[2] - X[0])
+    third_moment = 10 / 3 * step_size * (X[2] - 2 * X[1] + X[0])
+    first = _reversed_commutator(first_moment, second_moment)
+    second = _reversed_commutator(first_moment, 2 * third_moment + first) / -60
     return (
         first_moment
         + third_moment / 12
-        + _commute(-20 * first_moment - third_moment + first, second_moment + second) / 240
+        + _reversed_commutator(-20 * first_moment - third_moment + first, second_moment + second)
+        / 240
     )
 
 
-def _commute(a: Floats, b: Floats) -> Floats:
+def _reversed_commutator(a: Floats, b: Floats) -> Floats:
     """Return the commutator b a - a b; its sign is reversed because the pose is multiplied from the right."""
     return b @ a - a @ b
 
 
-def _twists(connection: LocalConnection, path: ShapePath, theta: Floats, s: Floats) -> Floats:
-    """Return the twist xi = -A rdot at many points s of a path as matrices (s, 4, 4)."""
-    xi = np.zeros((len(s), 6))
+def _base_twists(
+    connection: LocalConnection, path: ShapePath, theta: Floats, path_points: Floats
+) -> Floats:
+    """Return the twist xi = -A rdot at many points of a path as matrices (points, 4, 4)."""
+    xi = np.zeros((len(path_points), 6))
     free = [BASE_TWIST.index(name) for name in connection.twist]
-    A = connection(path.shapes(s) @ theta)
-    xi[:, free] = -np.einsum("sij,sj->si", A, path.rates(s) @ theta)
-    out = np.zeros((len(s), 4, 4))
+    A = connection(path.shapes(path_points) @ theta)
+    xi[:, free] = -np.einsum("sij,sj->si", A, path.rates(path_points) @ theta)
+    out = np.zeros((len(path_points), 4, 4))
     out[:, :3, 3] = xi[:, :3]
     for (i, j), k in {(2, 1): 3, (0, 2): 4, (1, 0): 5}.items():
         out[:, i, j] = xi[:, k]

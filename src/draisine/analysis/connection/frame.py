@@ -32,26 +32,31 @@ class QuietFrame:
 
     def __call__(self, r: Any) -> Floats:
         """Return (x, y, angle) of the frame (m, m, rad) at shapes r (..., 2)."""
-        return _series(self.coefficients, self._scaled(r))
+        return _evaluate_chebyshev(self.coefficients, self._scale_to_unit_interval(r))
 
     def derivatives(self, r: Any) -> Floats:
         """Return the derivatives of (x, y, angle) by the two joints at shapes r, (..., 2, 3)."""
-        return _slopes(self.coefficients, self._scaled(r)) * (2.0 / (self.high - self.low))[:, None]
+        return (
+            _differentiate_chebyshev(self.coefficients, self._scale_to_unit_interval(r))
+            * (2.0 / (self.high - self.low))[:, None]
+        )
 
     def twist(self, h: Floats, A: Floats) -> Floats:
         """Return twists (..., 3, k) of the base expressed in the frame h, Ad(h^-1) A."""
-        return _carry(h, A)
+        return _transform_to_frame(h, A)
 
-    def _scaled(self, r: Any) -> Floats:
-        """Return the shapes r mapped from the region to [-1, 1]."""
-        r = np.asarray(r, float)
-        return (2.0 * r - self.low - self.high) / (self.high - self.low)
+    def _scale_to_unit_interval(self, shapes: Any) -> Floats:
+        """Return the shapes mapped from the region to [-1, 1]."""
+        shapes = np.asarray(shapes, float)
+        return (2.0 * shapes - self.low - self.high) / (self.high - self.low)
 
 
-def frame_curvature(connection: LocalConnection, r: Floats, frame: QuietFrame | None) -> Floats:
-    """Return the curvature (..., 3) at shapes r (..., 2), expressed in `frame`; None is the base's frame."""
-    F = connection.curvature(r, *connection.joints)
-    return F if frame is None else frame.twist(frame(r), F[..., None])[..., 0]
+def frame_curvature(
+    connection: LocalConnection, shapes: Floats, frame: QuietFrame | None
+) -> Floats:
+    """Return the curvature (..., 3) at shapes (..., 2), expressed in `frame`; None is the base's frame."""
+    F = connection.curvature(shapes, *connection.joints)
+    return F if frame is None else frame.twist(frame(shapes), F[..., None])[..., 0]
 
 
 def quiet_frame(
@@ -90,33 +95,38 @@ def quiet_frame(
     A = connection(low + (x + 1.0) * (high - low) / 2.0)
     size = degree + 1
     used = np.add.outer(np.arange(size), np.arange(size))
-    # Omit the constant term of the polynomials: it does not change the magnitude of the connection.
+    # Leave out the constant term of the polynomials: it does not change the magnitude of the
+    # connection.
     used = (used > 0) & (used <= degree)
 
-    def expand(flat: Floats) -> Floats:
+    def expand_unknowns(unknowns: Floats) -> Floats:
         """Return the coefficients (3, n, n) from the vector of unknowns."""
         out = np.zeros((3, size, size))
-        out[:, used] = flat.reshape(3, -1)
+        out[:, used] = unknowns.reshape(3, -1)
         return out
 
-    def residuals(flat: Floats) -> Floats:
+    def connection_residuals(unknowns: Floats) -> Floats:
         """Return the entries of the connection in the frame at all nodes, for least squares."""
-        frame = QuietFrame(low, high, expand(flat), 0.0, 0.0)
+        frame = QuietFrame(low, high, expand_unknowns(unknowns), 0.0, 0.0)
         r = low + (x + 1.0) * (high - low) / 2.0
-        return _moved(frame, r, A).ravel()
+        return _connection_in_frame(frame, r, A).ravel()
 
     start = np.zeros(3 * int(used.sum()))
     from scipy.optimize import least_squares
 
-    fit = least_squares(residuals, start, method="trf", xtol=1e-12, ftol=1e-12, gtol=1e-12)
-    before, after = (float(np.sqrt(np.mean(residuals(flat) ** 2))) for flat in (start, fit.x))
-    return QuietFrame(low, high, expand(fit.x), before, after)
+    fit = least_squares(
+        connection_residuals, start, method="trf", xtol=1e-12, ftol=1e-12, gtol=1e-12
+    )
+    before, after = (
+        float(np.sqrt(np.mean(connection_residuals(flat) ** 2))) for flat in (start, fit.x)
+    )
+    return QuietFrame(low, high, expand_unknowns(fit.x), before, after)
 
 
-def _moved(frame: QuietFrame, r: Floats, A: Floats) -> Floats:
-    """Return the connection A' = Ad(h^-1) A - h^-1 dh in a frame, (..., 3, joints)."""
-    h = frame(r)
-    slopes = frame.derivatives(r)
+def _connection_in_frame(frame: QuietFrame, shapes: Floats, connection: Floats) -> Floats:
+    """Return the connection Ad(h^-1) A - h^-1 dh in a frame h, from A of the base, (..., 3, joints)."""
+    h = frame(shapes)
+    slopes = frame.derivatives(shapes)
     slopes_h = np.swapaxes(slopes, -1, -2)  # derivatives in the axes of the base, (..., 3, joints)
     c = np.cos(h[..., 2])
     s = np.sin(h[..., 2])
@@ -128,32 +138,38 @@ def _moved(frame: QuietFrame, r: Floats, A: Floats) -> Floats:
         ],
         axis=-2,
     )
-    return _carry(h, A) - turned
+    return _transform_to_frame(h, connection) - turned
 
 
-def _carry(h: Floats, A: Floats) -> Floats:
-    """Return Ad(h^-1) A for planar frames h: the velocity at h in the axes of h."""
-    x = h[..., 0]
-    y = h[..., 1]
-    c = np.cos(h[..., 2])
-    s = np.sin(h[..., 2])
-    vx = A[..., 0, :] - y[..., None] * A[..., 2, :]
-    vy = A[..., 1, :] + x[..., None] * A[..., 2, :]
+def _transform_to_frame(frames: Floats, connection: Floats) -> Floats:
+    """Return Ad(h^-1) A for planar frames and a connection A: the velocity of the frame in its
+    own axes.
+    """
+    x = frames[..., 0]
+    y = frames[..., 1]
+    c = np.cos(frames[..., 2])
+    s = np.sin(frames[..., 2])
+    vx = connection[..., 0, :] - y[..., None] * connection[..., 2, :]
+    vy = connection[..., 1, :] + x[..., None] * connection[..., 2, :]
     along = c[..., None] * vx + s[..., None] * vy
     across = -s[..., None] * vx + c[..., None] * vy
-    return np.stack([along, across, A[..., 2, :]], axis=-2)
+    return np.stack([along, across, connection[..., 2, :]], axis=-2)
 
 
-def _series(coefficients: Floats, x: Floats) -> Floats:
-    """Return the values (..., 3) of Chebyshev series at x (..., 2)."""
-    values = [chebyshev.chebval2d(x[..., 0], x[..., 1], matrix) for matrix in coefficients]
+def _evaluate_chebyshev(coefficients: Floats, points: Floats) -> Floats:
+    """Return the values (..., 3) of Chebyshev series at points (..., 2)."""
+    values = [
+        chebyshev.chebval2d(points[..., 0], points[..., 1], matrix) for matrix in coefficients
+    ]
     return np.stack(values, axis=-1)
 
 
-def _slopes(coefficients: Floats, x: Floats) -> Floats:
-    """Return the derivatives (..., 2, 3) of Chebyshev series at x (..., 2)."""
+def _differentiate_chebyshev(coefficients: Floats, points: Floats) -> Floats:
+    """Return the derivatives (..., 2, 3) of Chebyshev series at points (..., 2)."""
     out = []
     for axis in (0, 1):
         changed = [chebyshev.chebder(matrix, axis=axis) for matrix in coefficients]
-        out.append([chebyshev.chebval2d(x[..., 0], x[..., 1], matrix) for matrix in changed])
+        out.append(
+            [chebyshev.chebval2d(points[..., 0], points[..., 1], matrix) for matrix in changed]
+        )
     return np.moveaxis(np.asarray(out), (0, 1), (-2, -1))

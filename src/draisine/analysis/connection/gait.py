@@ -42,18 +42,18 @@ def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
     count = len(points) - 1
     sides = np.diff(points, axis=0)
 
-    def side(s: Floats) -> Any:
-        """Return the index of the side at each s."""
-        return np.minimum((s * count).astype(int), count - 1)
+    def side_index(path_points: Floats) -> Any:
+        """Return the index of the side of the polygon at each path parameter."""
+        return np.minimum((path_points * count).astype(int), count - 1)
 
     def shapes(s: Floats) -> Floats:
         """Return Phi (n, joints, 1) at s (n,)."""
-        k = side(s)
+        k = side_index(s)
         return (points[k] + (s * count - k)[:, None] * sides[k])[..., None]
 
     def rates(s: Floats) -> Floats:
         """Return dPhi/ds (n, joints, 1) at s (n,)."""
-        return count * sides[side(s)][..., None]
+        return count * sides[side_index(s)][..., None]
 
     corners = tuple(k / count for k in range(1, count))
     return ShapePath(shapes, rates, corners, ("size",))
@@ -75,13 +75,13 @@ def fourier(joints: int, order: int = 1) -> ShapePath:
         """Return Phi (n, joints, parameters) at s (n,)."""
         turns = np.outer(s, waves)
         row = np.hstack([np.ones((len(s), 1)), np.cos(turns), np.sin(turns)])
-        return _for_each_joint(eye, row)
+        return _repeat_for_joints(eye, row)
 
     def rates(s: Floats) -> Floats:
         """Return dPhi/ds (n, joints, parameters) at s (n,)."""
         turns = np.outer(s, waves)
         row = np.hstack([np.zeros((len(s), 1)), -waves * np.sin(turns), waves * np.cos(turns)])
-        return _for_each_joint(eye, row)
+        return _repeat_for_joints(eye, row)
 
     functions = (
         "mean",
@@ -92,11 +92,13 @@ def fourier(joints: int, order: int = 1) -> ShapePath:
     return ShapePath(shapes, rates, (), names)
 
 
-def _for_each_joint(eye: Floats, row: Floats) -> Floats:
+def _repeat_for_joints(identity: Floats, basis_functions: Floats) -> Floats:
     """Return Phi (s, joints, parameters) with the same basis functions (s, functions) for every
     joint.
     """
-    return np.einsum("jk,sp->sjkp", eye, row).reshape(len(row), len(eye), -1)
+    return np.einsum("jk,sp->sjkp", identity, basis_functions).reshape(
+        len(basis_functions), len(identity), -1
+    )
 
 
 def ellipse(joints: int = 2) -> ShapePath:

@@ -91,14 +91,14 @@ def choose_static_forces(
     T = np.array([required.static_torques[joint] for joint in joints]).reshape(
         len(joints), N.shape[1]
     )
-    G = _inequalities(rows, signs, mu)
+    G = _inequality_matrix(rows, signs, mu)
     if minimise == "forces":
         E, f = N, -lam
     elif minimise == "torques":
         E, f = np.vstack([T, FORCE_WEIGHT * N]), -np.concatenate([tau, FORCE_WEIGHT * lam])
     else:
         raise ParameterError(f"minimise = {minimise!r} must be 'forces' or 'torques'.")
-    z = _solve_programme(E, f, G @ N, -(G @ lam))
+    z = _solve_quadratic_programme(E, f, G @ N, -(G @ lam))
     if z is None:
         violated = [rows[k] for k in np.flatnonzero((G @ lam < 0.0) @ (G != 0.0))]
         raise ConfigurationError(
@@ -113,7 +113,7 @@ def choose_static_forces(
     )
 
 
-def _inequalities(
+def _inequality_matrix(
     rows: Sequence[str],
     signs: Mapping[str, int] | None,
     mu: float | Mapping[str, float] | None,
@@ -130,7 +130,8 @@ def _inequalities(
     limits = mu if isinstance(mu, Mapping) else {} if mu is None else dict.fromkeys(contacts, mu)
     expect_known("mu: no contact", list(limits), sorted(contacts), ParameterError)
     angles = 2.0 * np.pi * np.arange(PYRAMID_FACETS) / PYRAMID_FACETS
-    # The pyramid has its edges on the cone, so that its facets are closer to the axis.
+    # Put the edges of the friction pyramid on the friction cone. Its facets are then closer to the
+    # axis by this factor.
     inner = np.cos(np.pi / PYRAMID_FACETS)
     for contact, limit in limits.items():
         if np.isinf(limit):
@@ -145,7 +146,7 @@ def _inequalities(
     return np.array(out, float).reshape(-1, len(rows))
 
 
-def _solve_programme(E: Floats, f: Floats, G: Floats, g: Floats) -> Floats | None:
+def _solve_quadratic_programme(E: Floats, f: Floats, G: Floats, g: Floats) -> Floats | None:
     """Return z that minimises |E z - f|^2 subject to `G z >= g`, or None if no z satisfies the rows.
 
     E has independent columns. With E = Q R and x = R z - Q'f it is the least-distance problem |x|^2 with
@@ -154,7 +155,8 @@ def _solve_programme(E: Floats, f: Floats, G: Floats, g: Floats) -> Floats | Non
     from scipy.optimize import nnls
 
     n = E.shape[1]
-    # Rounding of forces that a constraint bounds by zero must not make the programme infeasible.
+    # Relax the constraints by rounding errors: forces that a constraint bounds by zero must not
+    # make the programme infeasible.
     g = g - 1e-12 * max(1.0, float(np.abs(f).max(initial=0.0)))
     if n == 0:
         return np.zeros(0) if (g <= 0.0).all() else None
@@ -169,7 +171,8 @@ def _solve_programme(E: Floats, f: Floats, G: Floats, g: Floats) -> Floats | Non
     residual = np.append(H.T @ dual, h / scale @ dual - 1.0)
     if np.linalg.norm(residual) < INFEASIBLE_RESIDUAL:
         return None
-    # The dual names the active rows. Solving for them directly avoids its squared condition number.
+    # The dual solution shows which constraints are active. Solve for these directly, which avoids
+    # the squared condition number of the dual.
     active = dual > 0.0
     x = np.linalg.pinv(H[active], rcond=1e-12) @ h[active]
     return np.asarray(np.linalg.solve(R, x + target))
@@ -237,41 +240,45 @@ def solve_hybrid_torques(
             )
         query = arc.query()
         if before is not None:
-            # Contacts that separate in the impact push, too; static forces of impulses need no friction
-            # limit, because the impact law has applied it.
+            # Contacts that separate in the impact have pushed, too. Static forces of impulses need
+            # no friction limit, because the impact model has applied it.
             touching = {contact: (contact, Status.ROLLING, np.inf) for contact, *_ in before.closed}
             touching |= {contact: (contact, Status.ROLLING, np.inf) for contact, *_ in arc.closed}
             jump = query.speeds(arc.y[0]) - query.speeds(before.y[-1])
-            # Events without impact (lift-off, hand-over) leave the speeds unchanged to the last bit.
+            # Events without impact (lift-off, change of the ground feature) leave the speeds
+            # unchanged to the last bit.
             if np.any(jump):
                 t = float(arc.t[0])
                 h = query.dynamics(t, arc.y[0])["M"].reshape(query.n, query.n) @ jump
                 closed = tuple(touching.values())
-                yield _solve(arc, closed, t, arc.y[0], h, driven, minimise, impulsive=True)
+                yield _solve_instant(arc, closed, t, arc.y[0], h, driven, minimise, impulsive=True)
         for t, y in zip(arc.t, arc.y, strict=True):
             query.inputs = arc.inputs
             vdot = query.accelerate(t, y, arc.closed)[0]
-            # Without actuator inputs the required torques are total ones and include the inputs.
+            # Set the inputs of actuators to zero, so that the required torques are total ones,
+            # inputs included.
             query.inputs = np.zeros_like(arc.inputs)
             outputs = query.dynamics(t, y)
             query.inputs = arc.inputs
             h = outputs["M"].reshape(query.n, query.n) @ vdot + outputs["F"]
-            yield _solve(arc, arc.closed, float(t), y, h, driven, minimise, impulsive=False)
+            yield _solve_instant(arc, arc.closed, float(t), y, h, driven, minimise, impulsive=False)
         before = arc
 
 
-def _solve(
+def _solve_instant(
     arc: UnilateralArc,
     closed: Sequence[Closed],
     t: float,
-    y: Floats,
-    h: Floats,
+    state: Floats,
+    force: Floats,
     driven: Sequence[str] | None,
     minimise: Literal["forces", "torques"],
     *,
     impulsive: bool,
 ) -> HybridTorques:
-    """Return the torques and forces that produce the generalised force or impulse h (n,)."""
+    """Return the torques and contact forces that produce the generalised force or impulse `force`
+    (n,).
+    """
     query = arc.query()
     model = arc.machine.system.model
     joints = [joint.name for joint in model.joints]
@@ -280,12 +287,14 @@ def _solve(
     first = len(model.twist)
     inner = [first + joints.index(name) for name in chosen]
     outer = [k for k in range(query.n) if k not in inner]
-    labels, C, mu = _contact_rows(query, t, y, closed)
+    labels, C, mu = _collect_contact_rows(query, t, state, closed)
     A = C[:, outer]
     B = C[:, inner]
-    lam = np.linalg.pinv(A.T, rcond=1e-12) @ h[outer]
-    missing = A.T @ lam - h[outer]
-    if np.abs(missing).max(initial=0.0) > INFEASIBLE_RESIDUAL * max(1.0, float(np.abs(h).max())):
+    lam = np.linalg.pinv(A.T, rcond=1e-12) @ force[outer]
+    missing = A.T @ lam - force[outer]
+    if np.abs(missing).max(initial=0.0) > INFEASIBLE_RESIDUAL * max(
+        1.0, float(np.abs(force).max())
+    ):
         names = [
             model.speeds[outer[k]] for k in np.flatnonzero(np.abs(missing) > INFEASIBLE_RESIDUAL)
         ]
@@ -293,9 +302,9 @@ def _solve(
             f"The driven joints {', '.join(chosen)} and the contacts cannot produce the motion at {t:g} s: a "
             f"force on {', '.join(names)} is missing. Name more driven joints."
         )
-    static = _kernel(A.T)
+    static = _kernel_basis(A.T)
     required = RequiredTorques(
-        dict(zip(chosen, (h[inner] - B.T @ lam).tolist(), strict=True)),
+        dict(zip(chosen, (force[inner] - B.T @ lam).tolist(), strict=True)),
         dict(zip(labels, lam.tolist(), strict=True)),
         dict(zip(chosen, -(B.T @ static), strict=True)),
         dict(zip(labels, static, strict=True)),
@@ -305,8 +314,8 @@ def _solve(
     return HybridTorques(t, impulsive, required)
 
 
-def _contact_rows(
-    query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]
+def _collect_contact_rows(
+    query: ContactQuery, t: float, state: Floats, closed: Sequence[Closed]
 ) -> tuple[list[str], Floats, dict[str, float]]:
     """Return labels, rows (m, n) and friction coefficients of closed contacts.
 
@@ -315,7 +324,7 @@ def _contact_rows(
     labels: list[str] = []
     rows: list[Floats] = []
     friction: dict[str, float] = {}
-    table = query.evaluate_rows(t, y, [contact for contact, *_ in closed])
+    table = query.evaluate_rows(t, state, [contact for contact, *_ in closed])
     for (contact, status, mu), row in zip(closed, table, strict=True):
         name = ":".join(query.key(contact))
         J = query.jacobian(row)
@@ -325,7 +334,7 @@ def _contact_rows(
                 rows += list(J)
                 friction[name] = float(mu)
             case Status.SLIDING:
-                slip = J[1:] @ query.speeds(y) - query.ground_velocity(row)[1:]
+                slip = J[1:] @ query.speeds(state) - query.ground_velocity(row)[1:]
                 speed = float(np.linalg.norm(slip))
                 direction = slip / speed if speed > 0.0 else np.zeros(2)
                 labels.append(f"{name}.normal")
@@ -338,10 +347,10 @@ def _contact_rows(
     return labels, np.array(rows).reshape(len(rows), query.n), friction
 
 
-def _kernel(A: Floats) -> Floats:
-    """Return an orthonormal basis of the kernel of A, (columns, dimension)."""
-    if not A.size:
-        return np.eye(A.shape[1])
-    _, s, V = np.linalg.svd(A)
+def _kernel_basis(matrix: Floats) -> Floats:
+    """Return an orthonormal basis of the kernel of a matrix, (columns, dimension)."""
+    if not matrix.size:
+        return np.eye(matrix.shape[1])
+    _, s, V = np.linalg.svd(matrix)
     rank = int((s > 1e-10 * max(1.0, float(s.max(initial=0.0)))).sum())
     return np.asarray(V[rank:].T)

@@ -24,7 +24,7 @@ class RequiredTorques:
 
     torques: dict[str, float]  # joint torques or forces, N m or N
     forces: dict[str, float]  # contact forces by name of the constraint row, N
-    # Basis of the torques that do not change the motion, by joint, (dimensions,) each
+    # Basis of the torques that do not change the motion, by name of the joint, (dimensions,) each
     static_torques: dict[str, Floats]
     static_forces: dict[str, Floats]  # contact forces of that basis, by name of the constraint row
 

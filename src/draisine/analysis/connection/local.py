@@ -55,7 +55,8 @@ class LocalConnection:
     twist: tuple[str, ...]  # names of the free velocities of the frame, the rows of A
     program: Compiled
     origin: Floats  # joint coordinates at r = 0, (joints of the system,)
-    # Change of the joint coordinates per unit of each shape coordinate, (joints of the system, coordinates)
+    # Change of the joint coordinates per unit of each shape coordinate, (joints of the system,
+    # shape coordinates)
     directions: Floats
     frame: ReferenceFrame = "base"  # frame that the velocities `twist` belong to
 
@@ -124,7 +125,7 @@ class LocalConnection:
         It is the displacement per enclosed area of a small counter-clockwise loop in the plane of the two
         shape coordinates `first` and `second`.
         """
-        i, j = (self._joint(name) for name in (first, second))
+        i, j = (self._shape_index(name) for name in (first, second))
         A, dA = self.derivatives(r)
         spin = self.bracket(A[..., i], A[..., j])
         return dA[..., j, :, i] - dA[..., i, :, j] + spin
@@ -137,7 +138,7 @@ class LocalConnection:
         matrices = np.apply_along_axis(ad, -1, wide)[..., free, :][..., free]
         return np.einsum("...ij,...j->...i", matrices, b)
 
-    def _joint(self, name: str) -> int:
+    def _shape_index(self, name: str) -> int:
         """Return the index of a shape coordinate by name."""
         if name not in self.joints:
             raise ModelError(f"Unknown joint {name!r}. The shape has {', '.join(self.joints)}.")
@@ -192,13 +193,14 @@ def local_connection(
     traced = system.artifacts.trace()
     tree = assemble(traced.model)
     r = traced.symbols({"r": len(traced.model.joints)})["r"]
-    # Determine ranks at a general shape, because the zero configuration is often singular.
+    # Determine ranks at a general shape, because the zero configuration is often singular by
+    # symmetry.
     general = {f"r[{k}]": 0.1 * np.sin(1.0 + k) for k in range(len(r))}
     point = dict(system.parameters) | general
     machine = locomotion(tree, system.mode(mode), np.eye(3), r)
-    L, G = _rows(machine, chosen, lambda values: evaluate(values, point))
+    L, G = _determining_rows(machine, chosen, lambda values: evaluate(values, point))
     if frame == "mass centre":
-        L, G = mass_centre_frame(machine).rows(L, G)
+        L, G = mass_centre_frame(machine).transform_rows(L, G)
     elif frame != "base":
         raise ModelError(f"Unknown frame {frame!r}. Available frames: base, mass centre.")
     seeds = [{f"r[{k}]": 1.0} for k in range(len(r))]
@@ -208,7 +210,7 @@ def local_connection(
         "dL": [tangent(list(L.ravel()), seed) for seed in seeds],
         "dG": [tangent(list(G.ravel()), seed) for seed in seeds],
     }
-    program = traced.program("connection", {"r": r}, outputs)
+    program = traced.make_program("connection", {"r": r}, outputs)
     compiled = system.artifacts.bind(program, system.values)
     joints = tuple(joint.name for joint in system.model.joints)
     origin = np.zeros(len(joints))
@@ -217,24 +219,24 @@ def local_connection(
     return LocalConnection(system, chosen, joints, twist, compiled, origin, directions, frame)
 
 
-def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
+def _determining_rows(locomotion: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
     """Return the matrices L and G of `L eta + G rdot = 0` for the kind of equations `ruler`."""
     if ruler == "contacts":
-        motion = solve_kinematics(frame, evaluate)
+        motion = solve_kinematics(locomotion, evaluate)
         if motion.free:
             names = ", ".join(motion.reduced_names)
             raise ConfigurationError(
                 f"The contacts leave the degrees of freedom {names}: the shape alone does not determine the "
                 "motion. Simulate the machine with prescribed joints instead."
             )
-        return frame.A[motion.rows], frame.B[motion.rows]
+        return locomotion.A[motion.rows], locomotion.B[motion.rows]
     M = (
-        mass_matrix(frame.tree, frame.geo, BASE_ORIGIN)
+        mass_matrix(locomotion.tree, locomotion.geo, BASE_ORIGIN)
         if ruler == "momentum"
-        else resistance_matrix(frame)
+        else resistance_matrix(locomotion)
     )
-    L = M[np.ix_(frame.outer, frame.outer)]
-    G = M[np.ix_(frame.outer, frame.inner)]
+    L = M[np.ix_(locomotion.outer, locomotion.outer)]
+    G = M[np.ix_(locomotion.outer, locomotion.inner)]
     values = evaluate(list(L.ravel())).reshape(L.shape)
     if np.linalg.cond(values) > MAX_BASE_CONDITION:
         missing = "inertia" if ruler == "momentum" else "drag"

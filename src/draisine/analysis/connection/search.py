@@ -47,7 +47,7 @@ def farthest(
     """
     unit = None if direction is None else np.asarray(direction, float) / np.linalg.norm(direction)
 
-    def cost(theta: Floats) -> tuple[float, Floats]:
+    def negative_displacement(theta: Floats) -> tuple[float, Floats]:
         """Return the negative displacement and its gradient at the parameters theta."""
         reached = displacement(connection, path, theta)
         if unit is not None:
@@ -58,7 +58,11 @@ def farthest(
     from scipy.optimize import minimize
 
     optimum = minimize(
-        cost, np.asarray(start, float), jac=True, method="BFGS", options={"gtol": 1e-10}
+        negative_displacement,
+        np.asarray(start, float),
+        jac=True,
+        method="BFGS",
+        options={"gtol": 1e-10},
     )
     if np.linalg.norm(optimum.jac) > 1e-6 * max(1.0, abs(optimum.fun)):
         raise ConfigurationError(
@@ -77,17 +81,17 @@ def reversal(
     ahead = displacement(connection, path, [low])
     unit = ahead.p / ahead.distance
 
-    def signed(size: float) -> float:
+    def signed_displacement(size: float) -> float:
         """Return the displacement (m) of a path along the direction of displacement at `low`."""
         return float(unit @ displacement(connection, path, [size]).p)
 
-    if signed(high) >= 0:
+    if signed_displacement(high) >= 0:
         raise ConfigurationError(
             f"The displacement does not reverse up to the size {high}. Use a larger `high`."
         )
     from scipy.optimize import brentq
 
-    size = float(brentq(signed, low, high, xtol=1e-13, rtol=1e-14))
+    size = float(brentq(signed_displacement, low, high, xtol=1e-13, rtol=1e-14))
     return size, displacement(connection, path, [size])
 
 
@@ -118,18 +122,18 @@ def path_to(
     theta = np.asarray(start, float)
     wanted = np.array([*place, yaw], float)
     reached = displacement(connection, path, theta)
-    initial = _planar(reached)
+    initial = _planar_components(reached)
     share = 0.0
     step = 1.0
     while share < 1.0:
         aim = min(1.0, share + step)
-        corrected = _newton(connection, path, theta, initial + aim * (wanted - initial))
+        corrected = _solve_parameters(connection, path, theta, initial + aim * (wanted - initial))
         if corrected is not None:
             theta, reached = corrected
             share = aim
             step = 2.0 * step
         elif (step := step / 2.0) < MIN_CONTINUATION_STEP:
-            residual = np.abs(wanted - _planar(reached)).max()
+            residual = np.abs(wanted - _planar_components(reached)).max()
             raise ConfigurationError(
                 f"No gait with the displacement {wanted} found near {start}; the closest one misses it by "
                 f"{residual:.3g}."
@@ -137,12 +141,12 @@ def path_to(
     return theta, reached
 
 
-def _planar(reached: Displacement) -> Floats:
+def _planar_components(displacement: Displacement) -> Floats:
     """Return x, y (m) and yaw (rad) of a displacement, (3,)."""
-    return np.array([reached.p[0], reached.p[1], reached.yaw])
+    return np.array([displacement.p[0], displacement.p[1], displacement.yaw])
 
 
-def _newton(
+def _solve_parameters(
     connection: LocalConnection, path: ShapePath, theta: Floats, wanted: Floats
 ) -> tuple[Floats, Displacement] | None:
     """Return path parameters with a wanted displacement (x, y, yaw) in m and rad, and the displacement.
@@ -152,7 +156,7 @@ def _newton(
     size = 1.0 + np.abs(theta).max()
     for _ in range(MAX_CORRECTIONS):
         reached = displacement(connection, path, theta)
-        residual = wanted - _planar(reached)
+        residual = wanted - _planar_components(reached)
         if np.abs(residual).max() < TARGET_TOLERANCE:
             return theta, reached
         change = np.linalg.pinv(np.vstack([reached.place_change[:2], reached.change[5]])) @ residual

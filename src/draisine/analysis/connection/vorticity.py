@@ -92,16 +92,18 @@ def vortex_momentum(body: EllipticBody, vortices: Sequence[Vortex], density: flo
     k2 = (body.a**2 - body.b**2) / 4.0
     for vortex in vortices:
         z = (complex(vortex.x, vortex.y) - centre) / turn
-        zeta = _outside(z, R, k2)
+        zeta = _map_outside_circle(z, R, k2)
         if abs(zeta) <= R:
             raise ParameterError(
                 f"The vortex at ({vortex.x:g}, {vortex.y:g}) m lies inside the ellipse. Move it outside."
             )
-        # The sheet q = u_t dl on the boundary has the harmonics -(G / pi) Re((R / zeta)^n e^(i n s)).
+        # The vortex sheet q = u_t dl on the boundary has the harmonics -(G / pi) Re((R / zeta)^n
+        # e^(i n s)).
         image = R * R / zeta.conjugate()
         moment = vortex.circulation * (zeta - image) * turn
         about_centre = vortex.circulation * (k2 * ((R / zeta) ** 2).real - 0.5 * abs(z) ** 2)
-        # The momentum depends on the origin, because the total circulation is not zero.
+        # The momentum depends on the origin, because the total circulation of the vortices is not
+        # zero.
         impulse = -1j * (vortex.circulation * centre + moment)
         offset = 0.5 * vortex.circulation * abs(centre) ** 2
         angular = about_centre - offset - (centre.conjugate() * moment).real
@@ -109,10 +111,12 @@ def vortex_momentum(body: EllipticBody, vortices: Sequence[Vortex], density: flo
     return density * momentum
 
 
-def _outside(z: complex, R: float, k2: float) -> complex:
-    """Return the point outside the circle that `z = zeta + k2 / zeta` takes to z."""
-    root = np.sqrt(complex(z * z - 4.0 * k2))
-    return max((z + root) / 2.0, (z - root) / 2.0, key=abs)
+def _map_outside_circle(point: complex, radius: float, k2: float) -> complex:
+    """Return the point zeta outside the circle that the conformal map `zeta + k2 / zeta` takes to a
+    point of the plane.
+    """
+    root = np.sqrt(complex(point * point - 4.0 * k2))
+    return max((point + root) / 2.0, (point - root) / 2.0, key=abs)
 
 
 def momentum_velocity(

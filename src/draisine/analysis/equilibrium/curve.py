@@ -45,23 +45,34 @@ class Curve:
         self.target = None if target is None else dict(target)
         self.along = np.zeros(len(balance.scale) + (target is not None))
 
-    def prescribed(self, s: float) -> dict[str, float]:
-        """Return the prescribed values by name at the homotopy parameter s."""
+    def prescribed_values(self, homotopy_parameter: float) -> dict[str, float]:
+        """Return the prescribed values by name at the homotopy parameter."""
         if self.target is None:
             return self.base
-        return {name: x + s * (self.target[name] - x) for name, x in self.base.items()}
+        return {
+            name: x + homotopy_parameter * (self.target[name] - x) for name, x in self.base.items()
+        }
 
-    def equations(self, y: Floats, w: Floats, s: float) -> tuple[Floats, Floats]:
-        """Return residuals and their Jacobian by the scaled unknowns, with s as the last unknown."""
-        variation = self.balance.evaluate(y, w)
-        residual, J = self.balance.equations(y, w, self.prescribed(s), variation)
+    def equations(
+        self, state: Floats, inputs: Floats, homotopy_parameter: float
+    ) -> tuple[Floats, Floats]:
+        """Return residuals and their Jacobian by the scaled unknowns; the homotopy parameter is the
+        last one.
+        """
+        variation = self.balance.evaluate(state, inputs)
+        residual, J = self.balance.equations(
+            state, inputs, self.prescribed_values(homotopy_parameter), variation
+        )
         if self.target is None:
             return residual, J
-        # The equations are affine in the prescribed values, so this difference is their derivative by s.
-        ahead, _ = self.balance.equations(y, w, self.prescribed(s + 1.0), variation)
+        # The equations are affine in the prescribed values. Therefore this difference is their
+        # exact derivative by the homotopy parameter.
+        ahead, _ = self.balance.equations(
+            state, inputs, self.prescribed_values(homotopy_parameter + 1.0), variation
+        )
         return residual, np.column_stack([J, ahead - residual])
 
-    def directions(self, tolerance: float) -> Floats:
+    def null_directions(self, tolerance: float) -> Floats:
         """Return a basis (k, unknowns) of the Jacobian's null space; k is at least 1.
 
         Singular values below `tolerance` times the largest one count as zero.
@@ -71,20 +82,21 @@ class Curve:
         small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < tolerance * sizes[0]
         return rows[small] if small.any() else rows[-1:]
 
-    def aim(self, wanted: Floats, tolerance: float = 1e-7) -> bool:
-        """Set the tangent to the direction in the Jacobian's null space nearest to `wanted` (unknowns,).
+    def set_direction(self, wanted_direction: Floats, tolerance: float = 1e-7) -> bool:
+        """Set the tangent to the direction in the Jacobian's null space nearest to `wanted_direction`
+        (unknowns,).
 
         Return whether such a direction exists.
         """
-        null = self.directions(tolerance)
-        along = null.T @ (null @ wanted)
+        null = self.null_directions(tolerance)
+        along = null.T @ (null @ wanted_direction)
         length = float(np.linalg.norm(along))
-        if length < 1e-6 * np.linalg.norm(wanted):
+        if length < 1e-6 * np.linalg.norm(wanted_direction):
             return False
         self.along = along / length
         return True
 
-    def step(self, size: float) -> tuple[Floats, Floats, float, float]:
+    def compute_next_point(self, size: float) -> tuple[Floats, Floats, float, float]:
         """Predict and correct the next point of the curve, at a scaled distance `size`.
 
         Return y, w, s and the length of the corrector step as a fraction of `size`.
@@ -112,7 +124,8 @@ class Curve:
             y, w = move(y, w, step[:n])
             s += float(np.sum(step[n:]))
             total = total + step
-            # Converged to rounding, as in `Balance.solve`.
+            # The iteration has converged if the step is tiny, or small and no longer shrinking (as
+            # in `Balance.solve`).
             if length < 1e-14 or (length < 1e-9 and length >= 0.5 * last):
                 if np.abs(residual).max() < self.balance.residual_tolerance:
                     return y, w, s, float(np.linalg.norm(total)) / size
@@ -120,18 +133,20 @@ class Curve:
             last = length
         raise ConfigurationError("The correction of a continuation step does not converge.")
 
-    def accept(self, y: Floats, w: Floats, s: float) -> None:
-        """Make (y, w, s) the current point; choose other independent speeds if their pivots are small."""
+    def accept_point(self, state: Floats, inputs: Floats, homotopy_parameter: float) -> None:
+        """Make state, inputs and homotopy parameter the current point; choose other independent speeds
+        if their pivots are small.
+        """
         last = self.along
-        machine, point = self.balance.machine.renewed(y)
+        machine, point = self.balance.machine.renewed(state)
         if machine is not self.balance.machine:
-            self.balance = Balance(machine, point, w, self.balance.free)
-            # The components of the tangent change with the choice of independent speeds. Keep its
-            # orientation by comparing the displacements of the configuration only.
+            self.balance = Balance(machine, point, inputs, self.balance.free)
+            # The components of the tangent change with the choice of independent speeds. To keep
+            # the orientation of the tangent, compare the displacements of the configuration only.
             k = np.arange(len(last))
             same = (k < len(machine.columns)) | (k >= len(self.balance.scale))
             last = np.where(same, last, 0.0)
         self.y = point
-        self.w = w
-        self.s = s
-        self.aim(last, 1e-9)
+        self.w = inputs
+        self.s = homotopy_parameter
+        self.set_direction(last, 1e-9)

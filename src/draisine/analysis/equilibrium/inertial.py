@@ -40,20 +40,20 @@ def _with_inertial_load(vehicle: Callable[..., Model]) -> Callable[..., Model]:
     """Return the model function of a vehicle with the additional parameter `inertial_acceleration`, m/s2."""
 
     @wraps(vehicle)
-    def loaded(*, inertial_acceleration: float = 0.0, **given: Any) -> Model:
+    def make_loaded_model(*, inertial_acceleration: float = 0.0, **parameters: Any) -> Model:
         """Return the model of the vehicle with the inertial load as a force element."""
-        model = vehicle(**given)
+        model = vehicle(**parameters)
         return replace(model, forces=[*model.forces, InertialLoad(inertial_acceleration)])
 
     acceleration = inspect.Parameter(
         INERTIAL_PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=float
     )
     signature = inspect.signature(vehicle)
-    loaded.__signature__ = signature.replace(  # type: ignore[attr-defined]
+    make_loaded_model.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), acceleration]
     )
-    loaded.__annotations__ = dict(vehicle.__annotations__) | {INERTIAL_PARAMETER: float}
-    return loaded
+    make_loaded_model.__annotations__ = dict(vehicle.__annotations__) | {INERTIAL_PARAMETER: float}
+    return make_loaded_model
 
 
 def under_inertial_load(system: System, acceleration: float) -> System:

@@ -23,7 +23,7 @@ from draisine.analysis.equilibrium.balance import (
     PATH_CURVATURE,
     Balance,
     Machine,
-    forward_name,
+    path_speed_name,
     quantity_names,
 )
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
@@ -32,7 +32,7 @@ from draisine.analysis.linear import (
     LINEARISATIONS,
     ContactSetup,
     Linear,
-    in_axes,
+    convert_axes,
     linear_systems,
     set_on_ground,
 )
@@ -216,7 +216,9 @@ class Steady:
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic, form=form
         )[0]
         system = self.machine.system
-        return in_axes(replace(linear, made=provenance(system, self.law, recipe)), system, axes)
+        return convert_axes(
+            replace(linear, made=provenance(system, self.law, recipe)), system, axes
+        )
 
     @property
     def recipe(self) -> str:
@@ -387,7 +389,7 @@ def steady(
     -58.57 N m
     """
     require_system("steady", system)
-    prescribed = _resolve(system, prescribed)
+    prescribed = _resolve_quantities(system, prescribed)
     w = np.array(system.inputs(inputs))
     expect_known("no input", free, list(system.model.inputs))
     for name in free:
@@ -409,17 +411,17 @@ def steady(
     search = _MotionSearch(
         ContactSetup(system, terrain, mode, contact, law), free_inputs, w, prescribed
     )
-    return _checked(search.find(start))
+    return _check_motion(search.find_motion(start))
 
 
-def _checked(motion: Steady) -> Steady:
+def _check_motion(motion: Steady) -> Steady:
     """Check that the equations of a motion are time-invariant and its contact forces feasible; return it."""
     vary(motion.machine, motion.y[None], motion.w[None], seeds=("dt",)).check_time_invariant()
     motion.machine.check_forces(motion.y, motion.w)
     return motion
 
 
-def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float]:
+def _resolve_quantities(system: System, prescribed: Mapping[str, float]) -> dict[str, float]:
     """Check the prescribed quantities and return them by their standard names (curvature for radius)."""
     out: dict[str, float] = {}
     units = quantity_names(system.model)
@@ -482,10 +484,10 @@ def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> S
     if request.get("terrain") is None:
         request.pop("terrain", None)
         request.pop("contact", None)
-        request |= _heading_on_incline(system, prescribed, request.get("start"))
+        request |= _find_heading_on_incline(system, prescribed, request.get("start"))
     if not prescribed.get(ACCELERATION):
         with suppress(ConfigurationError):
-            return _newton_without_inputs(system, **request)
+            return _search_without_inputs(system, **request)
     return steady(system, free=free or drive_joints(system.model), **request)
 
 
@@ -509,7 +511,7 @@ def drive_joints(model: Model) -> list[str]:
 _OPTIONS = ("start", "inputs", "mode", "law", "terrain", "contact")
 
 
-def _heading_on_incline(
+def _find_heading_on_incline(
     system: System, prescribed: Mapping[str, Any], start: State | Steady | None
 ) -> dict[str, float]:
     """Return the yaw (rad) that a machine keeps on an inclined plane; empty on the level plane.
@@ -536,18 +538,21 @@ def is_inclined(system: System) -> bool:
     (False, True)
     """
     along, across, normal = np.asarray(system.model.gravity, float)
-    # Gravity in the x-y plane belongs to planar machines, which have no ground below them.
+    # Gravity in the x-y plane belongs to planar machines, which move on a wall and have no ground
+    # below them.
     return bool(normal) and bool(along or across)
 
 
-def _newton_without_inputs(system: System, **request: Any) -> Steady:
+def _search_without_inputs(system: System, **request: Any) -> Steady:
     """Return the steady motion to which Newton's method converges without free inputs."""
     options = {name: request.pop(name, None) for name in _OPTIONS}
     setup = ContactSetup(
         system, options["terrain"], options["mode"], options["contact"] or CONTACT, options["law"]
     )
-    search = _MotionSearch(setup, [], system.inputs(options["inputs"]), _resolve(system, request))
-    return _checked(search.newton(search.begin(options["start"])))
+    search = _MotionSearch(
+        setup, [], system.inputs(options["inputs"]), _resolve_quantities(system, request)
+    )
+    return _check_motion(search.solve_from(search.starting_point(options["start"])))
 
 
 _Point = tuple[Machine, Floats, Floats]
@@ -568,23 +573,23 @@ class _MotionSearch:
         """The compiled system."""
         return self.setup.system
 
-    def find(self, start: State | Steady | None) -> Steady:
+    def find_motion(self, start: State | Steady | None) -> Steady:
         """Return the steady motion; raise an error that describes the failed search if none is
         found.
         """
-        point = self.begin(start)
+        point = self.starting_point(start)
         first = Balance(*point, self.free)
-        first.check(self.prescribed)
+        first.check_prescribed(self.prescribed)
         self._check_ground(point[0])
         with suppress(ConfigurationError):
-            return self.newton(point)
+            return self.solve_from(point)
         if start is None:
-            for guess in self._guesses():
+            for guess in self._yield_guesses():
                 with suppress(ConfigurationError):
-                    return self.newton(self.begin(self._consistent(guess)))
+                    return self.solve_from(self.starting_point(self._consistent_state(guess)))
         ends: list[str] = []
         tried: list[Floats] = []
-        for near in self._bases(point):
+        for near in self._yield_bases(point):
             point_values = np.array([*near.values.values(), *near.w])
             if any(
                 np.allclose(point_values, other, rtol=SAME_MOTION, atol=SAME_MOTION)
@@ -592,19 +597,23 @@ class _MotionSearch:
             ):
                 continue
             tried.append(point_values)
-            motion, end = self._follow(near)
+            motion, end = self._follow_homotopy(near)
             if motion is not None:
                 return motion
             ends += [end] if end else []
-        # One surplus equation is redundant if nothing dissipates energy, because the speed is then
-        # constant.
-        if start is None and self.setup.is_level and first.surplus(self.prescribed) <= 1:
-            for scattered in self._scattered():
+        # A single surplus equation is redundant if nothing dissipates energy, because the speed is
+        # then constant.
+        if (
+            start is None
+            and self.setup.is_level
+            and first.count_surplus_equations(self.prescribed) <= 1
+        ):
+            for scattered in self._yield_random_starts():
                 with suppress(ConfigurationError):
-                    return self.newton(scattered)
-        raise ConfigurationError(self._failure(first, ends))
+                    return self.solve_from(scattered)
+        raise ConfigurationError(self._describe_failure(first, ends))
 
-    def begin(self, start: State | Steady | None) -> _Point:
+    def starting_point(self, start: State | Steady | None) -> _Point:
         """Return the point (machine, y, w) at which the search begins."""
         if isinstance(start, Steady):
             machine, y = self.setup.equations(start.state)
@@ -613,7 +622,7 @@ class _MotionSearch:
                 y[machine.layout.z] = z
             return machine, y, self.w
         if start is None:
-            start = self._consistent(self.prescribed)
+            start = self._consistent_state(self.prescribed)
         machine, y = self.setup.equations(start)
         return machine, y, self.w
 
@@ -626,8 +635,9 @@ class _MotionSearch:
         if symmetry.count and symmetry.turn is None and "yaw" in self.prescribed:
             yaw = self.prescribed["yaw"]
             heading = np.array([math.cos(yaw), math.sin(yaw), 0.0])
-            # The direction of motion differs from the heading by a few degrees of tyre slip. If the heading
-            # is more than 45 deg from every symmetry, the vehicle would move across them.
+            # Tyre slip changes the direction of motion by a few degrees from the heading. If the
+            # heading is more than 45 degrees from every symmetry of the ground, the vehicle moves
+            # across them.
             if np.linalg.norm(symmetry.translations @ heading) < math.sqrt(0.5):
                 x, y = map(_format_number, symmetry.translations[0][:2])
                 raise ConfigurationError(
@@ -642,38 +652,39 @@ class _MotionSearch:
                 "at an instant: linearise(..., terrain=, form='frozen'), or along a run: linearise(run)."
             )
 
-    def _consistent(self, wanted: Mapping[str, float]) -> State:
+    def _consistent_state(self, wanted_values: Mapping[str, float]) -> State:
         """Return a state with closed contacts and the wanted values.
 
         If no such state exists (a turn on tyres, for example), the wanted rates are left out.
         """
-        names = [n for n in state_names(self.system.model) if n in wanted]
-        simple: dict[str, Any] = {name: wanted[name] for name in names}
+        names = [n for n in state_names(self.system.model) if n in wanted_values]
+        simple: dict[str, Any] = {name: wanted_values[name] for name in names}
         try:
             level = state(self.system, mode=self.setup.mode, **simple)
         except ConfigurationError:
             slow = {n: x for n, x in simple.items() if not n.endswith("_rate")}
             level = state(self.system, mode=self.setup.mode, **slow)
-        return level if self.setup.is_level else self._on_ground(level, wanted)
+        return level if self.setup.is_level else self._place_on_ground(level, wanted_values)
 
-    def _on_ground(self, level: State, wanted: Mapping[str, float]) -> State:
+    def _place_on_ground(self, level_state: State, wanted_values: Mapping[str, float]) -> State:
         """Move a state from level ground onto the terrain.
 
         For a circle, place it at the prescribed radius from the ground's axis of rotation.
         """
-        placed = set_on_ground(self.setup, level)
-        curvature = wanted.get(PATH_CURVATURE)
-        if not curvature or "x" in wanted or "y" in wanted:
+        placed = set_on_ground(self.setup, level_state)
+        curvature = wanted_values.get(PATH_CURVATURE)
+        if not curvature or "x" in wanted_values or "y" in wanted_values:
             return placed
         machine, _ = self.setup.equations(placed)
         axis = machine.symmetry.axis()
         if axis is None:
             return placed
-        # For a heading along x, the axis of the circle is on the left (+y), at the distance 1 / curvature.
-        moved = np.array([axis[0], axis[1] - 1.0 / curvature, level.p[2]])
-        return set_on_ground(self.setup, replace(level, p=moved))
+        # For a heading along x, the axis of the circle is on the left (+y), at the distance 1 /
+        # curvature.
+        moved = np.array([axis[0], axis[1] - 1.0 / curvature, level_state.p[2]])
+        return set_on_ground(self.setup, replace(level_state, p=moved))
 
-    def _guesses(self) -> Iterator[dict[str, float]]:
+    def _yield_guesses(self) -> Iterator[dict[str, float]]:
         """Yield initial guesses for a leaning vehicle, by name: the steady turn of an inverted pendulum.
 
         With the curvature c of the path and the wheelbase l, the lean (to the right) is -atan(v^2 c
@@ -708,17 +719,19 @@ class _MotionSearch:
             if v is not None:
                 return
 
-    def newton(self, point: _Point, prescribed: Mapping[str, float] | None = None) -> Steady:
+    def solve_from(
+        self, starting_point: _Point, prescribed: Mapping[str, float] | None = None
+    ) -> Steady:
         """Return the steady motion to which Newton's method converges from a point (machine, y, w)."""
-        machine, y, w = point
+        machine, y, w = starting_point
         prescribed = self.prescribed if prescribed is None else prescribed
         y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         for _ in range(MAX_CONTACT_CHANGES):
             renewed, y = machine.renewed(y)
             if renewed is machine:
                 break
-            # The independent speeds are ill-conditioned at y, or the wheels are on other ground features
-            # than those for which the motion was computed: repeat.
+            # Repeat the search if the independent speeds are ill-conditioned at this state, or if
+            # the wheels are on other ground features than those for which the motion was computed.
             machine = renewed
             y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         free = tuple(self.system.model.inputs[k] for k in self.free)
@@ -727,52 +740,57 @@ class _MotionSearch:
         )
         if (
             PATH_CURVATURE in prescribed
-            and abs(motion.values[forward_name(list(motion.values))]) < MIN_PATH_SPEED
+            and abs(motion.values[path_speed_name(list(motion.values))]) < MIN_PATH_SPEED
         ):
-            raise ConfigurationError("The machine is at rest, so its path has no curvature.")
+            raise ConfigurationError(
+                "The machine is at rest, so that its path has no curvature. Prescribe a "
+                "forward_speed, or leave the curvature out."
+            )
         return motion
 
-    def _bases(self, point: _Point) -> Iterator[Steady]:
+    def _yield_bases(self, starting_point: _Point) -> Iterator[Steady]:
         """Yield steady motions from which a homotopy may reach the prescribed values."""
         speed = {
             n: x for n, x in self.prescribed.items() if n in ("forward_speed", "rear_wheel_speed")
         }
         with suppress(ConfigurationError):
-            yield self.newton(point, speed)
+            yield self.solve_from(starting_point, speed)
         with suppress(ConfigurationError):
-            yield self.newton(point, {})
+            yield self.solve_from(starting_point, {})
         if "forward_speed" not in self.system.outputs:
             return
         for v in [*speed.values(), *GUESSED_SPEEDS[:2]]:
             straight = {"forward_speed": v}
             with suppress(ConfigurationError):
-                machine, y, w = self.begin(self._consistent(straight))
-                yield self.newton((machine, y, w), straight)
+                machine, y, w = self.starting_point(self._consistent_state(straight))
+                yield self.solve_from((machine, y, w), straight)
 
-    def _follow(self, near: Steady) -> tuple[Steady | None, str]:
+    def _follow_homotopy(self, start_motion: Steady) -> tuple[Steady | None, str]:
         """Follow a homotopy from another steady motion to the prescribed values.
 
         Return the motion and a text. If the homotopy fails, the motion is None, and the text describes the
         values at which the homotopy ended.
         """
-        balance = Balance(near.machine, near.y, near.w, self.free)
-        variation = balance.evaluate(near.y, near.w)
+        balance = Balance(start_motion.machine, start_motion.y, start_motion.w, self.free)
+        variation = balance.evaluate(start_motion.y, start_motion.w)
         names = [name for name in self.prescribed if name != ACCELERATION]
-        values, _ = balance.quantities(variation, near.y, near.w, names)
+        values, _ = balance.quantities(variation, start_motion.y, start_motion.w, names)
         base = dict(zip(names, map(float, values), strict=True))
         if not np.all(np.isfinite(values)):
             return None, ""
         base |= {name: 0.0 for name in self.prescribed if name == ACCELERATION}
-        curve = Curve(balance, near.y, near.w, self.setup.law, base, self.prescribed)
+        curve = Curve(
+            balance, start_motion.y, start_motion.w, self.setup.law, base, self.prescribed
+        )
         wanted = np.zeros(len(curve.along))
         wanted[-1] = 1.0
-        if not curve.aim(wanted):
+        if not curve.set_direction(wanted):
             return None, ""
         size = FIRST_CURVE_STEP
         farthest = 0.0
         for _ in range(MAX_CURVE_STEPS):
             try:
-                y, w, s, bend = curve.step(size)
+                y, w, s, bend = curve.compute_next_point(size)
             except (ConfigurationError, np.linalg.LinAlgError):
                 bend = np.inf
             if bend > MAX_BEND:
@@ -781,33 +799,34 @@ class _MotionSearch:
                     break
                 continue
             if s >= 1.0:
-                # Shorten the last step so that it ends at the target: Newton's method then starts
-                # close to the solution.
+                # Shorten the last step so that it ends at the prescribed values. Newton's method
+                # then starts close to the solution.
                 share = (1.0 - curve.s) / max(s - curve.s, 1e-300)
                 with suppress(ConfigurationError):
-                    near_y, near_w, _, _ = curve.step(size * min(share, 1.0))
+                    near_y, near_w, _, _ = curve.compute_next_point(size * min(share, 1.0))
                     y = near_y
                     w = near_w
                 with suppress(ConfigurationError):
-                    return self.newton((curve.balance.machine, y, w)), ""
+                    return self.solve_from((curve.balance.machine, y, w)), ""
                 return None, ""
             try:
-                curve.accept(y, w, s)
-            # The coordinates are singular if a wheel lies flat or the base points straight up.
+                curve.accept_point(y, w, s)
+            # Stop at singular coordinates: a wheel lies flat, or the base points straight up.
             except ConfigurationError:
                 break
             farthest = max(farthest, s)
-            # Give up if the curve has passed a fold or leads away from the target.
+            # Give up if the curve has passed a fold, or if it leads away from the prescribed
+            # values.
             if s < -0.5 or (farthest > 0.02 and s < 0.0):
                 break
             size = min(MAX_CURVE_STEP, 1.5 * size) if bend < GROW_BEND else size
         if farthest <= 0.0:
             return None, ""
-        last = curve.prescribed(farthest)
+        last = curve.prescribed_values(farthest)
         moved = [n for n in last if abs(last[n] - base[n]) > 1e-9 * (1.0 + abs(last[n]))]
         return None, ", ".join(f"{n} = {last[n]:.6g}" for n in moved)
 
-    def _scattered(self) -> Iterator[_Point]:
+    def _yield_random_starts(self) -> Iterator[_Point]:
         """Yield random starts with widely distributed joint coordinates, reversed handlebars and speeds."""
         rng = np.random.default_rng(1)
         model = self.system.model
@@ -823,32 +842,33 @@ class _MotionSearch:
             names = state_names(model)
             wanted = {n: x for n, x in wanted.items() if n in names} | dict(self.prescribed)
             with suppress(ConfigurationError, ParameterError):
-                machine, y, w = self.begin(self._consistent(wanted))
+                machine, y, w = self.starting_point(self._consistent_state(wanted))
                 yield *machine.renewed(y), w
 
-    def _failure(self, balance: Balance, ends: Sequence[str]) -> str:
+    def _describe_failure(self, balance: Balance, homotopy_ends: Sequence[str]) -> str:
         """Return the error message of a failed search.
 
         It reports the number of equations, and the values at which the homotopies ended.
         """
         text = ", ".join(f"{n} = {x:.6g}" for n, x in self.prescribed.items())
         message = "No steady motion found" + (f" with {text}." if text else ".")
-        surplus = balance.surplus(self.prescribed) - (not self.system.model.memory)
+        surplus = balance.count_surplus_equations(self.prescribed) - (not self.system.model.memory)
         if surplus > 0:
             idle = [n for k, n in enumerate(self.system.model.inputs) if k not in self.free]
             message += (
                 f" There {'is one equation' if surplus == 1 else f'are {surplus} equations'} more than "
                 f"unknowns: prescribe less, or free an input ({', '.join(idle)})."
             )
-        if ends:
+        if homotopy_ends:
             message += (
-                f" The family that leads there from straight running or rest ends at {ends[0]}."
+                " The family that leads there from straight running or rest ends "
+                f"at {homotopy_ends[0]}."
             )
         elif surplus <= 0:
             message += " No computed family of steady motions leads there: start closer."
         return message
 
 
-def _format_number(x: float) -> str:
+def _format_number(number: float) -> str:
     """Return a number as text with six digits; rounding errors become zero."""
-    return f"{round(x, 12) + 0.0:.6g}"
+    return f"{round(number, 12) + 0.0:.6g}"

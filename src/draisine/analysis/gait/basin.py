@@ -51,95 +51,99 @@ def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
     for _ in range(steps):
         if not len(active):
             break
-        images, struck = _step_all(walk, x[active])
+        images, struck = _take_steps(walk, x[active])
         active = active[struck]
         x[active] = images[struck]
         completed[active] += 1
     return Basin(completed, x)
 
 
-def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
-    """Return the images (N, components) of reduced states x under the return map, and a mask (N,).
+def _take_steps(walk: Walk, reduced_states: Floats) -> tuple[Floats, Floats]:
+    """Return the images (N, components) of reduced states under the return map, and a mask (N,).
 
     The mask is false for states without image: the walker falls before it touches down.
     """
     layout = walk.machine.layout
     h = walk.longest / RK4_STEPS
-    y = _begin_all(walk, x)
-    rate = _rates(walk, y)
-    gap = _gaps(walk, y)[0]
+    y = _state_vectors(walk, reduced_states)
+    rate = _state_rates(walk, y)
+    gap = _second_foot_gaps(walk, y)[0]
     end = y.copy()
     struck = np.zeros(len(y), dtype=bool)
     for _ in range(RK4_STEPS):
-        later = y + h / 6 * _increment(walk, y, rate, h)
+        later = y + h / 6 * _runge_kutta_sum(walk, y, rate, h)
         later[:, layout.q] /= np.linalg.norm(later[:, layout.q], axis=1, keepdims=True)
-        new_rate = _rates(walk, later)
-        new_gap, armed = _gaps(walk, later)
+        new_rate = _state_rates(walk, later)
+        new_gap, armed = _second_foot_gaps(walk, later)
         touches = (gap > 0) & (new_gap <= 0) & (armed > 0) & ~struck
         if touches.any():
             ends = (y[touches], later[touches], h * rate[touches], h * new_rate[touches])
-            end[touches] = _touch_down(walk, gap[touches], new_gap[touches], *ends)
+            end[touches] = _locate_touchdown(walk, gap[touches], new_gap[touches], *ends)
             struck |= touches
         if struck.all():
             break
         y = later
         rate = new_rate
         gap = new_gap
-    images = x.copy()
+    images = reduced_states.copy()
     if struck.any():
-        images[struck] = walk.impact(end[struck, None])[0][:, 0]
-    # If a leg is beyond the horizontal, the walker has fallen.
+        images[struck] = walk.foot_impact(end[struck, None])[0][:, 0]
+    # If a leg is beyond the horizontal, the walker has fallen and its step does not count.
     upright = np.abs(images[:, : len(walk.joints)]).max(axis=1) < np.pi / 2
     return images, struck & upright
 
 
-def _begin_all(walk: Walk, x: Floats) -> Floats:
-    """Return the state vectors y (N, entries) of many reduced states x (N, components)."""
+def _state_vectors(walk: Walk, reduced_states: Floats) -> Floats:
+    """Return the state vectors y (N, entries) of many reduced states (N, components)."""
     k = len(walk.joints)
     try:
-        y = find_configurations(walk.machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
+        y = find_configurations(
+            walk.machine, {name: reduced_states[:, i] for i, name in enumerate(walk.joints)}
+        )
     except ConfigurationError as error:
-        raise ConfigurationError(f"A start of the basin is not feasible: {error}") from error
-    return walk.with_speeds(y[:, None], x[:, None, k:])[:, 0]
+        raise ConfigurationError(f"A start of the basin is infeasible: {error}") from error
+    return walk.set_independent_speeds(y[:, None], reduced_states[:, None, k:])[:, 0]
 
 
-def _rates(walk: Walk, y: Floats) -> Floats:
-    """Return the time derivatives of many state vectors y, (N, entries)."""
+def _state_rates(walk: Walk, states: Floats) -> Floats:
+    """Return the time derivatives of many state vectors, (N, entries)."""
     code = walk.machine.rate
-    return code.batch(code.inputs.pack(**walk.machine.layout.split(y.T)))["rate"].T
+    return code.batch(code.inputs.pack(**walk.machine.layout.split(states.T)))["rate"].T
 
 
-def _increment(walk: Walk, y: Floats, k1: Floats, h: float) -> Floats:
-    """Return k1 + 2 k2 + 2 k3 + k4 of an RK4 step of length h (s)."""
-    k2 = _rates(walk, y + h / 2 * k1)
-    k3 = _rates(walk, y + h / 2 * k2)
-    return k1 + 2 * (k2 + k3) + _rates(walk, y + h * k3)
+def _runge_kutta_sum(walk: Walk, states: Floats, k1: Floats, step: float) -> Floats:
+    """Return k1 + 2 k2 + 2 k3 + k4 of an RK4 step of length (s)."""
+    k2 = _state_rates(walk, states + step / 2 * k1)
+    k3 = _state_rates(walk, states + step / 2 * k2)
+    return k1 + 2 * (k2 + k3) + _state_rates(walk, states + step * k3)
 
 
-def _gaps(walk: Walk, y: Floats) -> tuple[Floats, Floats]:
-    """Return the gaps (m) and arming conditions of the second foot at many state vectors y, (N,)
+def _second_foot_gaps(walk: Walk, states: Floats) -> tuple[Floats, Floats]:
+    """Return the gaps (m) and arming conditions of the second foot at many state vectors, (N,)
     each.
     """
-    return walk.gaps(y[:, walk.machine.layout.r])
+    return walk.second_foot_gap(states[:, walk.machine.layout.r])
 
 
-def _touch_down(walk: Walk, gap: Floats, later: Floats, *ends: Floats) -> Floats:
+def _locate_touchdown(walk: Walk, gap: Floats, later: Floats, *ends: Floats) -> Floats:
     """Return the states (N, entries) at which the gaps close on cubic interpolants, by the chord method.
 
     `gap` and `later` are the gaps (m) at the ends of the interval, `ends` states and rates there.
     """
     share = gap / (gap - later)
     for _ in range(4):
-        gap_there = _gaps(walk, _arc(share[:, None], *ends))[0]
+        gap_there = _second_foot_gaps(walk, _interpolate_hermite(share[:, None], *ends))[0]
         share = np.clip(share + gap_there / (gap - later), 0.0, 1.0)
-    return _arc(share[:, None], *ends)
+    return _interpolate_hermite(share[:, None], *ends)
 
 
-def _arc(s: Floats, y0: Floats, y1: Floats, d0: Floats, d1: Floats) -> Floats:
-    """Return the cubic Hermite interpolant between two states at s in [0, 1]."""
+def _interpolate_hermite(
+    fraction: Floats, first_state: Floats, last_state: Floats, first_rate: Floats, last_rate: Floats
+) -> Floats:
+    """Return the cubic Hermite interpolant between two states at a fraction in [0, 1] of the step."""
     return (
-        (1 + 2 * s) * (1 - s) ** 2 * y0
-        + s * (1 - s) ** 2 * d0
-        + s * s * (3 - 2 * s) * y1
-        + s * s * (s - 1) * d1
+        (1 + 2 * fraction) * (1 - fraction) ** 2 * first_state
+        + fraction * (1 - fraction) ** 2 * first_rate
+        + fraction * fraction * (3 - 2 * fraction) * last_state
+        + fraction * fraction * (fraction - 1) * last_rate
     )

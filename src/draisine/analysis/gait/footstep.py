@@ -22,12 +22,12 @@ class Footstep:
     @cached_property
     def impact(self) -> StepImpact:
         """Impact of the foot that touches down at the end of the step."""
-        return self.walk.step(self.cycle.x)[2]
+        return self.walk.take_step(self.cycle.x)[2]
 
     @cached_property
     def feet(self) -> Floats:
         """Positions of the two feet at the end of the step (m), (2, 3)."""
-        return self.walk.feet(self.impact.r)
+        return self.walk.foot_positions(self.impact.r)
 
     @property
     def length(self) -> float:
@@ -42,7 +42,7 @@ class Footstep:
     @property
     def lost(self) -> float:
         """Kinetic energy (J) dissipated by the touch-down impact."""
-        M = self.walk.masses(self.impact.r)
+        M = self.walk.mass_matrix(self.impact.r)
         before = self.impact.before
         after = self.impact.after
         return float(before @ M @ before - after @ M @ after) / 2
@@ -57,7 +57,7 @@ class Footstep:
         """
         system = self.walk.system
         impact = self.impact
-        start = self.walk.state(self.cycle.x)
+        start = self.walk.public_state(self.cycle.x)
         numerics = Numerics(dt=impact.time / samples, rtol=1e-12, atol=1e-13)
         contact = ContactOptions(mode=dict(self.walk.machine.mode))
         run = compute_run(system, start, impact.time, contact=contact, numerics=numerics)

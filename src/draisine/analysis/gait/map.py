@@ -62,7 +62,7 @@ class Hold:
     end: float  # time at which the grip opens, s
 
     @cached_property
-    def _turned(self) -> float:
+    def _frame_angle(self) -> float:
         """Angle (rad) of the base frame used in the equations, in the zero configuration."""
         R = self.machine.frame[0]
         return float(np.arctan2(R[1, 0], R[0, 0]))
@@ -78,55 +78,55 @@ class Hold:
         return self.machine.observe.rebind(self.system.values)
 
     @cached_property
-    def _problem(self) -> Problem:
+    def _tangent_problem(self) -> Problem:
         """Initial value problem of y and two tangent vectors."""
         flow = self.flow.rebind(self.system.values)
         tail = np.zeros(flow.inputs.count("w", "anchors"))
         floors = self.machine.floors_for(self.system.values[:, None])[:, 0]
         return Problem(flow.address, flow.table, flow.outputs.size, tail, floors, keep=flow)
 
-    def joints(self, t: float) -> tuple[Floats, Floats]:
-        """Return the prescribed joint coordinates (rad) and their rates (rad/s) at time t (s)."""
+    def joint_motion(self, time: float) -> tuple[Floats, Floats]:
+        """Return the prescribed joint coordinates (rad) and their rates (rad/s) at a time (s)."""
         motions = [
-            joint.motion(t) for joint in self.system.model.joints if joint.motion is not None
+            joint.motion(time) for joint in self.system.model.joints if joint.motion is not None
         ]
         return np.array([float(r) for r, *_ in motions]), np.array(
             [float(x) for _, x, _ in motions]
         )
 
-    def begin(self, x: Floats, place: Floats | None = None) -> Floats:
+    def initial_state(self, reduced_state: Floats, place: Floats | None = None) -> Floats:
         """Return y when the grip closes, followed by dy/dOmega and dy/dtheta.
 
         The origin of the base is at `place` (m).
         """
-        c = np.cos((x[1] + self._turned) / 2)
-        s = np.sin((x[1] + self._turned) / 2)
+        c = np.cos((reduced_state[1] + self._frame_angle) / 2)
+        s = np.sin((reduced_state[1] + self._frame_angle) / 2)
         p = np.zeros(3) if place is None else place
-        y = self.layout.pack(q=[c, 0.0, 0.0, s], p=p, r=self._shape, u=x[:1])
+        y = self.layout.pack(q=[c, 0.0, 0.0, s], p=p, r=self._initial_shape, u=reduced_state[:1])
         by_rate = self.layout.pack(u=[1.0])
         by_angle = self.layout.pack(q=[-s / 2, 0.0, 0.0, c / 2])
         return np.concatenate([y, by_rate, by_angle])
 
     @cached_property
-    def _shape(self) -> Floats:
+    def _initial_shape(self) -> Floats:
         """Joint coordinates (rad) when the grip closes."""
-        return self.joints(self.start)[0]
+        return self.joint_motion(self.start)[0]
 
-    def advance(self, y: Floats, times: Floats) -> Floats:
-        """Integrate y and its tangent vectors from the beginning of the hold to given times (s)."""
+    def integrate(self, state_and_tangents: Floats, times: Floats) -> Floats:
+        """Integrate a state and its tangent vectors from the beginning of the hold to given times (s)."""
         span = Span(self.start, float(times[-1]), 1.0, times, CYCLE_RTOL, CYCLE_ATOL)
-        _, samples, status = dop853.advance(self._problem, y, span)
+        _, samples, status = dop853.advance(self._tangent_problem, state_and_tangents, span)
         if status != REACHED_END:
             raise SimulationError(
                 f"The integration of a gait fails between {self.start:g} s and {times[-1]:g} s."
             )
         return samples
 
-    def x_of(self, y: Floats) -> Floats:
-        """Return the reduced state x = (Omega, theta) of y, theta in (-pi, pi]."""
-        (u,) = y[self.layout.u]
-        q = y[self.layout.q]
-        return np.array([u, 2 * np.arctan2(q[3], q[0]) - self._turned])
+    def reduced_state(self, state: Floats) -> Floats:
+        """Return the reduced state (Omega, theta) of a state, theta in (-pi, pi]."""
+        (u,) = state[self.layout.u]
+        q = state[self.layout.q]
+        return np.array([u, 2 * np.arctan2(q[3], q[0]) - self._frame_angle])
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
         """Return x at the end of the hold and its derivative by x at the beginning, eq.
@@ -137,46 +137,48 @@ class Hold:
                 f"A turning rate of {x[0]:.3g} rad/s takes too long to integrate. Stay below "
                 f"{MAX_TURNING_RATE:g} rad/s."
             )
-        end = self.advance(self.begin(x), np.array([self.end]))[-1]
+        end = self.integrate(self.initial_state(x), np.array([self.end]))[-1]
         y, *seeds = end.reshape(3, self.layout.size)
         c, _, _, s = y[self.layout.q]
         dq = np.array([seed[self.layout.q] for seed in seeds])
         turn = 2 * (c * dq[:, 3] - s * dq[:, 0]) / (c**2 + s**2)
-        return self.x_of(y), np.array([[seed[self.layout.u][0] for seed in seeds], turn])
+        return self.reduced_state(y), np.array([[seed[self.layout.u][0] for seed in seeds], turn])
 
-    def free(self, t: float) -> dict[str, Floats]:
-        """Return the outputs of the program `free` (equations without grips) at time t (s), in base axes."""
+    def free_dynamics(self, time: float) -> dict[str, Floats]:
+        """Return the outputs of the program `free` (equations without grips) at a time (s), in base axes."""
         code = self.machine.free.rebind(self.system.values)
-        return code(t=[t], q=[1.0, 0.0, 0.0, 0.0], r=self.joints(t)[0])
+        return code(t=[time], q=[1.0, 0.0, 0.0, 0.0], r=self.joint_motion(time)[0])
 
     @cached_property
-    def _free_at_end(self) -> dict[str, Floats]:
+    def _free_dynamics_at_end(self) -> dict[str, Floats]:
         """Outputs of the program `free` when the grip opens."""
-        return self.free(self.end)
+        return self.free_dynamics(self.end)
 
-    def speeds(self, free: dict[str, Floats], Omega: float, t: float) -> Floats:
-        """Return all speeds v for the turning rate Omega (rad/s) at time t (s), with the grip closed."""
+    def all_speeds(self, free_outputs: dict[str, Floats], Omega: float, time: float) -> Floats:
+        """Return all speeds v for the turning rate Omega (rad/s) at a time (s), with the grip closed."""
         gripped = next(k for k, (_, status) in enumerate(self.machine.mode) if status != "open")
-        rates = self.joints(t)[1]
-        rows = free["C"].reshape(-1, 3 + len(rates))[3 * gripped : 3 * gripped + 2]
+        rates = self.joint_motion(time)[1]
+        rows = free_outputs["C"].reshape(-1, 3 + len(rates))[3 * gripped : 3 * gripped + 2]
         v = np.concatenate([np.zeros(2), [Omega], rates])
         v[:2] = np.linalg.solve(rows[:, :2], -rows[:, 2:] @ v[2:])
         return v
 
-    def change(self, Omega: float, mode: dict[str, str], joint: JointAtImpact) -> Regrip:
+    def grip_impact(self, Omega: float, next_mode: dict[str, str], joint: JointAtImpact) -> Regrip:
         """Return the impact at which the grip of another contact mode closes.
 
         Omega (rad/s) is the turning rate before the impact.
         """
-        free = self._free_at_end
-        v = self.speeds(free, Omega, self.end)
-        return regrip(self.system.model, free, v, mode, joint=joint)
+        free = self._free_dynamics_at_end
+        v = self.all_speeds(free, Omega, self.end)
+        return regrip(self.system.model, free, v, next_mode, joint=joint)
 
-    def state(self, x: Floats) -> State:
-        """Return the public `State` at the beginning of the hold for x; the base is at the world's origin."""
-        q = np.array([np.cos(x[1] / 2), 0.0, 0.0, np.sin(x[1] / 2)])
-        v = self.speeds(self.free(self.start), float(x[0]), self.start)
-        return State(q, np.zeros(3), self._shape, v)
+    def public_state(self, reduced_state: Floats) -> State:
+        """Return the public `State` at the beginning of the hold for a reduced state; the base is at
+        the world's origin.
+        """
+        q = np.array([np.cos(reduced_state[1] / 2), 0.0, 0.0, np.sin(reduced_state[1] / 2)])
+        v = self.all_speeds(self.free_dynamics(self.start), float(reduced_state[0]), self.start)
+        return State(q, np.zeros(3), self._initial_shape, v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,9 +206,9 @@ class Gait:
         """Number of return maps in one cycle."""
         return len(self.holds) if self.mirrored else 1
 
-    def next(self, k: int) -> Hold:
-        """Return the hold that follows the k-th hold."""
-        return self.holds[(k + 1) % len(self.holds)]
+    def next(self, hold_index: int) -> Hold:
+        """Return the hold that follows the hold with this index."""
+        return self.holds[(hold_index + 1) % len(self.holds)]
 
     @cached_property
     def jumps(self) -> tuple[tuple[float, float], ...]:
@@ -217,7 +219,7 @@ class Gait:
         gains_and_kicks = []
         for k, hold in enumerate(self.holds[:1] if self.mirrored else self.holds):
             still, turning = (
-                hold.change(Omega, self.next(k).mode, self.joint).v[2] for Omega in (0.0, 1.0)
+                hold.grip_impact(Omega, self.next(k).mode, self.joint).v[2] for Omega in (0.0, 1.0)
             )
             gains_and_kicks.append((float(turning - still), float(still)))
         return tuple(gains_and_kicks)
@@ -232,25 +234,25 @@ class Gait:
             total = np.diag([gain, 1.0]) @ J @ total
         return (np.array([-x[0], np.pi - x[1]]), -total) if self.mirrored else (x, total)
 
-    def cycle(self, near: Sequence[float] | Floats) -> Cycle:
+    def cycle(self, guess: Sequence[float] | Floats) -> Cycle:
         """Return the limit cycle near (Omega, theta), in rad/s and rad, by Newton's method."""
-        return fixed_point(self, near, angles=ANGLE_COMPONENTS, power=self.power)
+        return fixed_point(self, guess, angles=ANGLE_COMPONENTS, power=self.power)
 
     def cycles(
-        self, fastest: float = MAX_SEARCHED_RATE, count: Sequence[int] = (8, 8)
+        self, max_rate: float = MAX_SEARCHED_RATE, count: Sequence[int] = (8, 8)
     ) -> list[Cycle]:
         """Return the limit cycles with `|Omega| <= fastest` (rad/s) just after the first grip has
         closed.
 
         Newton's method starts at a grid of `count` rates times `count` angles.
         """
-        box = [(-fastest, fastest), (0.0, 2 * np.pi)]
+        box = [(-max_rate, max_rate), (0.0, 2 * np.pi)]
         return fixed_points(self, box, count=count, angles=ANGLE_COMPONENTS, power=self.power)
 
     def at(self, **parameters: float) -> "Gait":
         """Return the gait of the climber with other parameter values, without compiling again."""
         system = self.system.with_parameters(**parameters)
-        modes, pause = turns_of(system)
+        modes, pause = find_grip_sequence(system)
         holds = tuple(
             Hold(system, old.machine, old.flow, mode, k * pause, (k + 1) * pause)
             for k, (old, mode) in enumerate(zip(self.holds, modes, strict=True))
@@ -294,7 +296,7 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
     6.825064 rad/s, 0.996523 pi, stable
     14.824595 rad/s, 1.720704 pi, unstable
     """
-    modes, pause = turns_of(system)
+    modes, pause = find_grip_sequence(system)
     holds = []
     for k, mode in enumerate(modes):
         machine = system.machine(mode)
@@ -308,7 +310,7 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
         flow = system.artifacts.bind(program, system.values)
         holds.append(Hold(system, machine, flow, mode, k * pause, (k + 1) * pause))
     cycle_map = Gait(system, tuple(holds), joint, mirrored)
-    if mirrored and not _symmetric(cycle_map):
+    if mirrored and not _is_symmetric(cycle_map):
         raise ParameterError(
             f"{system.vehicle.__name__}: the second half of the period is not the mirror image of the "
             "first. Use mirrored=False."
@@ -316,9 +318,9 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
     return cycle_map
 
 
-def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
+def find_grip_sequence(system: System) -> tuple[list[dict[str, str]], float]:
     """Return the contact modes of one period in order, and the duration of each (s)."""
-    missing = gait_obstacle(system.model)
+    missing = explain_missing_gait(system.model)
     if not missing and not system.parameters.get("frequency", 0.0) > 0.0:
         missing = "it needs a parameter `frequency` greater than zero"
     if missing:
@@ -328,7 +330,7 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
     return modes, 1.0 / (len(pins) * system.parameters["frequency"])
 
 
-def gait_obstacle(model: Model) -> str:
+def explain_missing_gait(model: Model) -> str:
     """Return the reason why a model cannot have a gait; an empty string if it can."""
     pins = model.pins
     if not is_planar(model) or len(pins) < 2 or len(pins) < len(model.contacts):
@@ -339,12 +341,12 @@ def gait_obstacle(model: Model) -> str:
     return ""
 
 
-def _symmetric(gait: Gait) -> bool:
+def _is_symmetric(gait: Gait) -> bool:
     """Return whether a gait has two holds and the second is the mirror image of the first."""
     if len(gait.holds) != 2:
         return False
     full = Gait(gait.system, gait.holds, gait.joint, False)
-    # Compare two mirrored half periods with one period, at two states that are not symmetric themselves.
+    # Compare two mirrored half periods with one full period, at two states without symmetry.
     for x in (np.array([1.0, 0.3]), np.array([-2.0, 2.1])):
         twice, _ = gait(gait(x)[0])
         difference = np.abs(wrap_angles(twice - full(x)[0], ANGLE_COMPONENTS)).max()

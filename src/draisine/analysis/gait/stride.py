@@ -26,15 +26,15 @@ EXTREME_GRID = np.linspace(-1.0, 1.0, 401)
 """Grid in [-1, 1] from which extremes are refined, about six points between two samples."""
 
 
-def _chebyshev(x: Floats) -> Floats:
-    """Return the Chebyshev polynomials at the points x, one polynomial per column."""
-    return np.cos(np.outer(np.arccos(x), np.arange(HOLD_SAMPLES)))
+def _chebyshev_polynomials(points: Floats) -> Floats:
+    """Return the Chebyshev polynomials at the points, one polynomial per column."""
+    return np.cos(np.outer(np.arccos(points), np.arange(HOLD_SAMPLES)))
 
 
-TO_COEFFICIENTS = np.linalg.inv(_chebyshev(HOLD_NODES))
+TO_COEFFICIENTS = np.linalg.inv(_chebyshev_polynomials(HOLD_NODES))
 """Matrix from values at the Chebyshev points to Chebyshev coefficients."""
 
-TO_GRID = _chebyshev(EXTREME_GRID) @ TO_COEFFICIENTS
+TO_GRID = _chebyshev_polynomials(EXTREME_GRID) @ TO_COEFFICIENTS
 """Matrix from values at the Chebyshev points to values on `EXTREME_GRID`."""
 
 TO_SLOPE = np.pad(chebder(np.eye(HOLD_SAMPLES)), ((0, 1), (0, 0)))
@@ -50,7 +50,7 @@ class Impact:
     Omega_before: float  # turning rate of the base before the impact, rad/s
     Omega_after: float
     rates_before: tuple[float, ...]  # rates of the joints before the impact, rad/s
-    # Rates of the joints after the impact if the joints are free, rad/s
+    # Rates (rad/s) of the joints after the impact, if the joints are free
     rates_struck: tuple[float, ...]
     rates_prescribed: tuple[float, ...]  # rates of the prescribed joint motions, rad/s
     impulses: dict[str, float]  # impulses by label in the axes of the base, N s or N m s
@@ -81,9 +81,9 @@ class HoldRecord:
         high = EXTREME_GRID[np.minimum(first + 1, len(EXTREME_GRID) - 1)]
         position = EXTREME_GRID[first]
         for _ in range(4):
-            _, slope, bend = curves @ _chebyshev(position).T
+            _, slope, bend = curves @ _chebyshev_polynomials(position).T
             position = np.clip(position - slope / np.where(bend == 0.0, np.inf, bend), low, high)
-        least, largest = curves[0] @ _chebyshev(position).T
+        least, largest = curves[0] @ _chebyshev_polynomials(position).T
         return min(float(values.min()), float(least)), max(float(values.max()), float(largest))
 
 
@@ -103,24 +103,24 @@ class Stride:
         for k, hold in enumerate(self.gait.holds):
             if records:
                 Omega, theta = records[-1].x[:, -1]
-                change = self.gait.holds[k - 1].change(Omega, hold.mode, self.gait.joint)
+                change = self.gait.holds[k - 1].grip_impact(Omega, hold.mode, self.gait.joint)
                 x = np.array([change.v[2], theta])
                 place = records[-1].place[:, -1]
-            records.append(_evaluate(hold, x, place))
+            records.append(_sample_hold(hold, x, place))
         return records
 
     @cached_property
     def impacts(self) -> list[Impact]:
         """Changes of grips of one cycle; the last one ends the cycle."""
-        return [self._impact(k, float(record.x[0, -1])) for k, record in enumerate(self.holds)]
+        return [self._grip_change(k, float(record.x[0, -1])) for k, record in enumerate(self.holds)]
 
-    def _impact(self, k: int, Omega: float) -> Impact:
-        """Return the change of grips at the end of hold k, for the turning rate Omega (rad/s)."""
-        hold = self.gait.holds[k]
-        after = self.gait.next(k)
-        change = hold.change(Omega, after.mode, self.gait.joint)
+    def _grip_change(self, hold_index: int, Omega: float) -> Impact:
+        """Return the change of grips at the end of one hold, for the turning rate Omega (rad/s)."""
+        hold = self.gait.holds[hold_index]
+        after = self.gait.next(hold_index)
+        change = hold.grip_impact(Omega, after.mode, self.gait.joint)
         grip = next(name for name, status in after.mode.items() if status == "gripped")
-        prescribed = tuple(hold.joints(hold.end)[1].tolist())
+        prescribed = tuple(hold.joint_motion(hold.end)[1].tolist())
         return Impact(
             hold.end,
             grip,
@@ -183,17 +183,21 @@ class Stride:
         return float(loads.weight(self.gait.system.model))
 
 
-def _evaluate(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
-    """Return the samples of a hold that begins with x = (Omega, theta), the base at `place` (m)."""
+def _sample_hold(hold: Hold, reduced_state: Floats, base_position: Floats) -> HoldRecord:
+    """Return the samples of a hold that begins with the reduced state (Omega, theta), the base at
+    `base_position` (m).
+    """
     t = hold.start + (hold.end - hold.start) * (1.0 + HOLD_NODES) / 2
-    states = hold.advance(hold.begin(x, place), t)[:, : hold.layout.size].T
+    states = hold.integrate(hold.initial_state(reduced_state, base_position), t)[
+        :, : hold.layout.size
+    ].T
     observed = hold.observe.batch(hold.observe.inputs.pack(t=t[None], **hold.layout.split(states)))
     gripped = next(k for k, (_, status) in enumerate(hold.machine.mode) if status != "open")
     angle = np.unwrap(2 * np.arctan2(states[3], states[0]), period=4 * np.pi)
     return HoldRecord(
         hold,
         t,
-        np.array([states[-1], angle - angle[0] + x[1]]),
+        np.array([states[-1], angle - angle[0] + reduced_state[1]]),
         observed["position"],
         observed["motion_torques"],
         observed["forces_world"].reshape(-1, 3, len(t))[gripped],

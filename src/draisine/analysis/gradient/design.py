@@ -18,10 +18,11 @@ from draisine.errors import ConfigurationError, DraisineError, ParameterError
 Cost = Callable[[dict[str, float]], tuple[float, Mapping[str, float]]]
 """Function that maps values by name to a cost and its derivatives by name."""
 
-# Largest derivative of the scaled cost by a scaled unknown (dimensionless) at which the search ends
+# Largest derivative of the scaled cost by a scaled unknown (dimensionless) at which the search
+# ends.
 MIN_GRADIENT = 1e-9
 
-# Change of the scaled cost (dimensionless) at which sequential quadratic programming ends
+# Change of the scaled cost (dimensionless) at which sequential quadratic programming ends.
 MIN_COST_CHANGE = 1e-9
 
 # Largest number of quadratic programs that SLSQP solves in sequence
@@ -30,16 +31,18 @@ MAX_QUADRATIC_PROGRAMS = 200
 # Largest value of a constraint, as a fraction of its size at the start, at which it counts as satisfied
 CONSTRAINT_TOLERANCE = 1e-6
 
-# Largest distance from its bound, as a fraction of the interval, at which an unknown counts as being at the
-# bound; of a constraint from zero, as a fraction of its size at the start
+# Largest distance of an unknown from its bound at which it counts as being at the bound, as a
+# fraction of its interval. For a constraint: largest distance from zero, as a fraction of its size
+# at the start.
 ACTIVE_FRACTION = 1e-4
 
-# Penalty added to the cost if the cost function raises an error, as a multiple of the initial cost. It is
-# far above the costs of neighbouring values, so that the line search shortens its step.
+# Penalty that is added to the cost if the cost function raises an error, as a multiple of the
+# initial cost. It is far above the costs of neighbouring values, so that the line search shortens
+# its step.
 ERROR_COST = 1e3
 
-# Largest number of evaluations per line search: twice SciPy's default, so that a line search can leave a
-# region in which the cost function raises errors
+# Largest number of evaluations per line search. It is twice SciPy's default, so that a line search
+# can leave a region in which the cost function raises errors.
 MAX_LINE_SEARCH_STEPS = 40
 
 
@@ -54,8 +57,8 @@ class Optimum:
     values: dict[str, float]  # values of the unknowns with the smallest cost, by name
     cost: float
     evaluations: int  # number of evaluations of the cost
-    # Largest derivative of the cost / initial cost by an unknown scaled to [0, 1], with the multipliers of
-    # active constraints
+    # Largest derivative of cost / initial cost by an unknown scaled to [0, 1], with the multipliers
+    # of active constraints
     slope: float
     # Values of the constraints by name, at most zero
     constraints: dict[str, float] = field(default_factory=dict)
@@ -125,15 +128,15 @@ def optimise(
     untyped: Any = minimize  # its stubs do not accept objects with methods as functions
     untyped(
         search,
-        search.begin(),
+        search.initial_unknowns(),
         jac=True,
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(bounds),
-        callback=search.check,
+        callback=search.stop_at_target,
         options={"ftol": 0.0, "gtol": MIN_GRADIENT, "maxls": MAX_LINE_SEARCH_STEPS},
     )
     lowest, values, slope = search.best
-    return Optimum(values, lowest, search.evaluations, slope, active=search.bounded(values))
+    return Optimum(values, lowest, search.evaluations, slope, active=search.list_at_bounds(values))
 
 
 def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]) -> Optimum:
@@ -147,20 +150,20 @@ def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]
     cache: dict[bytes, tuple[float, Floats, Floats, Floats]] = {}
     best: tuple[float, Floats] | None = None
 
-    def evaluate(x: Floats) -> tuple[float, Floats, Floats, Floats]:
-        """Return cost and gradient, then constraint values and their gradients, at scaled unknowns x."""
+    def evaluate_all(scaled_unknowns: Floats) -> tuple[float, Floats, Floats, Floats]:
+        """Return cost and gradient, then constraint values and their gradients, at scaled unknowns."""
         nonlocal best
-        key = np.asarray(x, float).tobytes()
+        key = np.asarray(scaled_unknowns, float).tobytes()
         if key not in cache:
-            value, gradient = search(x)
-            pairs = [limit(x) for limit in scaled.values()]
+            value, gradient = search(scaled_unknowns)
+            pairs = [limit(scaled_unknowns) for limit in scaled.values()]
             sizes = np.array([pair[0] for pair in pairs])
             cache[key] = (value, gradient, sizes, np.array([pair[1] for pair in pairs]))
             if (sizes <= CONSTRAINT_TOLERANCE).all() and (best is None or value < best[0]):
-                best = (value, np.array(x))
+                best = (value, np.array(scaled_unknowns))
         return cache[key]
 
-    def check(x: Floats) -> None:
+    def stop_at_target(scaled_unknowns: Floats) -> None:
         """Stop when values that satisfy the constraints reach the target."""
         if best is not None and best[0] * search.scale <= search.target:
             raise _TargetReached
@@ -168,17 +171,17 @@ def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]
     untyped: Any = minimize  # its stubs do not accept a nested mapping of constraints
     with suppress(_TargetReached):
         untyped(
-            lambda x: evaluate(x)[0],
-            search.begin(),
-            jac=lambda x: evaluate(x)[1],
+            lambda x: evaluate_all(x)[0],
+            search.initial_unknowns(),
+            jac=lambda x: evaluate_all(x)[1],
             method="SLSQP",
             bounds=[(0.0, 1.0)] * len(search.names),
             constraints={
                 "type": "ineq",
-                "fun": lambda x: -evaluate(x)[2],
-                "jac": lambda x: -evaluate(x)[3],
+                "fun": lambda x: -evaluate_all(x)[2],
+                "jac": lambda x: -evaluate_all(x)[3],
             },
-            callback=check,
+            callback=stop_at_target,
             options={"ftol": MIN_COST_CHANGE, "maxiter": MAX_QUADRATIC_PROGRAMS},
         )
     if best is None:
@@ -189,12 +192,13 @@ def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]
             "bound or a constraint, or start elsewhere."
         )
     x = best[1]
-    value, gradient, sizes, slopes = evaluate(x)
+    value, gradient, sizes, slopes = evaluate_all(x)
     values = search.start | dict(
         zip(search.names, (search.low + x * (search.high - search.low)).tolist(), strict=True)
     )
     tight = np.abs(sizes) <= ACTIVE_FRACTION
-    # At a minimum the gradient is balanced by multipliers of active bounds and constraints, all >= 0.
+    # At a minimum, the gradient is balanced by non-negative multipliers of the active bounds and
+    # constraints.
     unit = np.eye(len(x))
     normals = [*slopes[tight], *-unit[x <= ACTIVE_FRACTION], *unit[x >= 1.0 - ACTIVE_FRACTION]]
     rest = gradient
@@ -208,7 +212,7 @@ def _minimise_with_constraints(search: "_ScaledCost", limits: Mapping[str, Cost]
         search.evaluations,
         float(np.abs(rest).max(initial=0.0)),
         {n: float(v) * limit.scale for (n, limit), v in zip(scaled.items(), sizes, strict=True)},
-        (*search.bounded(values), *active),
+        (*search.list_at_bounds(values), *active),
     )
 
 
@@ -248,7 +252,7 @@ class _ScaledCost:
         self.scale = 0.0  # absolute initial cost; set by the first evaluation
         self.slope = np.zeros(len(bounds))
 
-    def begin(self) -> Floats:
+    def initial_unknowns(self) -> Floats:
         """Return the initial values scaled to [0, 1], (unknowns,)."""
         values = np.array([self.start[name] for name in self.names])
         return (values - self.low) / (self.high - self.low)
@@ -262,22 +266,23 @@ class _ScaledCost:
         values = self.start | dict(zip(self.names, unknowns.tolist(), strict=True))
         self.evaluations += 1
         try:
-            cost, gradient = self._evaluate(values)
+            cost, gradient = self._evaluate_cost(values)
         except DraisineError:
             if self.evaluations == 1:
                 raise
             return self.best[0] / self.scale + ERROR_COST, self.slope
-        # The lower bound avoids a division by an initial cost of zero
+        # The lower limit avoids a division by zero if the initial cost is zero.
         self.scale = self.scale or max(abs(cost), 1e-300)
         self.slope = gradient / self.scale
         if cost < self.best[0]:
-            # A descent direction that leads out of the bounds is blocked, so its derivative does not count.
+            # A bound blocks descent directions that lead out of the interval. Do not count
+            # derivatives along these.
             descent = np.clip(x - self.slope, 0.0, 1.0) - x
             slope = float(np.abs(np.where(descent == 0.0, 0.0, self.slope)).max(initial=0.0))
             self.best = (cost, values, slope)
         return cost / self.scale, self.slope
 
-    def _evaluate(self, values: dict[str, float]) -> tuple[float, Floats]:
+    def _evaluate_cost(self, values: dict[str, float]) -> tuple[float, Floats]:
         """Return the cost and its derivatives by the scaled unknowns; raise an error if not finite."""
         result = self.cost(values)
         try:
@@ -296,7 +301,7 @@ class _ScaledCost:
             )
         return cost, gradient * (self.high - self.low)
 
-    def bounded(self, values: Mapping[str, float]) -> tuple[str, ...]:
+    def list_at_bounds(self, values: Mapping[str, float]) -> tuple[str, ...]:
         """Return the names of unknowns at a bound."""
         x = (np.array([values[name] for name in self.names]) - self.low) / (self.high - self.low)
         at_bound = np.minimum(x, 1.0 - x) <= ACTIVE_FRACTION
@@ -304,7 +309,7 @@ class _ScaledCost:
             name for name, is_active in zip(self.names, at_bound, strict=True) if is_active
         )
 
-    def check(self, _: Floats) -> None:
+    def stop_at_target(self, _: Floats) -> None:
         """Stop the minimisation if the cost has reached the target."""
         if self.best[0] <= self.target:
             raise StopIteration

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply_jets, solve_jets, transpose
+from draisine.analysis.differentiate import multiply_jets, solve_jets, split_stack, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
@@ -24,8 +24,8 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
-# Names of variables in the programs of `system.generic`: inputs that form a state, and the outputs
-# of each program whose derivatives are needed.
+# Names of variables in the programs of `system.generic`: the inputs that form a state, and the
+# outputs of each program whose derivatives are needed.
 STATE_INPUTS = ("q", "p", "r", "v", "z")
 MOTION_OUTPUTS = ("flow", "M", "F", "applied", "zdot", "held", "held_c", "held_b", "held_gap")
 ROW_OUTPUTS = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
@@ -60,7 +60,7 @@ class TerrainTangents:
         """Compiled equations of motion without ground contacts."""
         return self.query.machine
 
-    def _program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
+    def _get_program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
         """Return a named program with derivatives of selected outputs; it is compiled at its first use."""
         if name not in self._programs:
             machine = self.machine
@@ -70,19 +70,24 @@ class TerrainTangents:
             )
         return self._programs[name]
 
-    def motion(self, t: float, jets: Floats, dt: Floats | None = None) -> dict[str, Floats]:
+    def motion(
+        self, t: float, state_with_derivatives: Floats, time_derivatives: Floats | None = None
+    ) -> dict[str, Floats]:
         """Return mass matrix, bias force and equality constraints without contacts, with derivatives.
 
-        t is the time (s), `jets` a state with derivatives (1 + k, entries), dt the derivatives of t (k,).
+        t is the time (s), `state_with_derivatives` a state with derivatives (1 + k, entries), dt the
+        derivatives of t (k,).
         """
-        return self._program("motion", MOTION_OUTPUTS)(t, jets, self.along, dt, w=self.query.inputs)
+        return self._get_program("motion", MOTION_OUTPUTS)(
+            t, state_with_derivatives, self.along, time_derivatives, w=self.query.inputs
+        )
 
     def row(
         self,
         t: float,
-        jets: Floats,
+        state_with_derivatives: Floats,
         contact: WheelOnFeature,
-        dt: Floats | None = None,
+        time_derivatives: Floats | None = None,
         load: float = 0.0,
     ) -> RowTangents:
         """Return constraint rows, gap and forces of one contact with derivatives, by name.
@@ -100,60 +105,73 @@ class TerrainTangents:
         name, numbers, cell = self._features[contact]
         numbers[LOAD] = load
         fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground, **cell}
-        return self._program(name, ROW_OUTPUTS + ELEMENT_OUTPUTS)(t, jets, self.along, dt, **fixed)
+        return self._get_program(name, ROW_OUTPUTS + ELEMENT_OUTPUTS)(
+            t, state_with_derivatives, self.along, time_derivatives, **fixed
+        )
 
-    def observe(self, t: float, jets: Floats, dt: Floats | None = None) -> Floats:
+    def observe(
+        self, t: float, state_with_derivatives: Floats, time_derivatives: Floats | None = None
+    ) -> Floats:
         """Return all observations of a state with derivatives, (1 + k, names).
 
         `observation_names` lists their names. They depend on neither accelerations nor contacts.
         """
         layout = self.machine.layout
-        program = self._program("observe", OBSERVE_OUTPUTS)
-        out = program(t, jets, self.along, dt, w=self.query.inputs)
+        program = self._get_program("observe", OBSERVE_OUTPUTS)
+        out = program(t, state_with_derivatives, self.along, time_derivatives, w=self.query.inputs)
         return np.hstack(
             [
                 out["outputs"][:, :3],
                 out["position"],
-                jets[:, layout.r],
+                state_with_derivatives[:, layout.r],
                 out["outputs"][:, 3:],
                 out["output_rates"][:, :3],
-                self.motion(t, jets, dt)["flow"][:, layout.p],
-                jets[:, layout.v],
+                self.motion(t, state_with_derivatives, time_derivatives)["flow"][:, layout.p],
+                state_with_derivatives[:, layout.v],
             ]
         )
 
     def accelerate(
-        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
+        self,
+        t: float,
+        state_with_derivatives: Floats,
+        closed: Sequence[Closed],
+        time_derivatives: Floats | None = None,
     ) -> ModeTangents:
         """Return rates and contact forces with derivatives in a contact mode, eq. [saddle-point].
 
-        `closed` lists the closed contacts with their statuses; `jets` is a state with derivatives.
+        `closed` lists the closed contacts with their statuses; `state_with_derivatives` is a state with
+        derivatives.
         """
         layout = self.machine.layout
         n = self.query.n
-        count = len(jets)
+        count = len(state_with_derivatives)
 
-        # Terms without ground contact: inertia, applied forces, equality constraints.
-        motion = self.motion(t, jets, dt)
+        # Terms without ground contacts: inertia, applied forces, equality constraints
+        motion = self.motion(t, state_with_derivatives, time_derivatives)
         C = [motion["held"].reshape(count, -1, n)]
         G = [np.swapaxes(C[0], 1, 2)]
         c = [motion["held_c"]]
         push = -motion["F"]
-        rates = np.hstack([motion["flow"], jets[:, layout.v], motion["zdot"]])
+        rates = np.hstack([motion["flow"], state_with_derivatives[:, layout.v], motion["zdot"]])
 
-        # Terms of the contacts: constraint rows, friction of sliding contacts, tyre forces.
+        # Terms of the contacts: constraint rows, friction of sliding contacts, tyre forces
         rows = []
         units = []  # contact force (normal, along, across) per unit of each multiplier
-        for (contact, status, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+        for (contact, status, mu), load in zip(
+            closed, self._normal_loads(t, state_with_derivatives, closed), strict=True
+        ):
             held = count_rows(status)
-            row = self.row(t, jets, contact, dt, load)
+            row = self.row(t, state_with_derivatives, contact, time_derivatives, load)
             jacobian = row["C"].reshape(count, 3, n)
             unit = np.zeros((count, 3, held))
             unit[0] = np.eye(3)[:, :held]
             if status == Status.SLIDING and 0.0 < mu < np.inf:
-                unit[:, 1:, 0] = -mu * unit_vector(slip_velocity(row, jets[:, layout.v]))
+                unit[:, 1:, 0] = -mu * unit_vector(
+                    slip_velocity(row, state_with_derivatives[:, layout.v])
+                )
             C.append(jacobian[:, :held])
-            G.append((transpose(jet(jacobian)) @ jet(unit)).stack)
+            G.append((transpose(split_stack(jacobian)) @ split_stack(unit)).stack)
             c.append(row["c"][:, :held])
             if row["push"].size:
                 push = push + row["push"]
@@ -177,14 +195,20 @@ class TerrainTangents:
             first += unit.shape[2]
         return ModeTangents(rates, forces, rows)
 
-    def _loads(self, t: float, jets: Floats, closed: Sequence[Closed]) -> list[float]:
+    def _normal_loads(
+        self, t: float, state_with_derivatives: Floats, closed: Sequence[Closed]
+    ) -> list[float]:
         """Return the normal force (N) of each closed contact, about which its tyre force is linearised."""
         if not self.query.motion.record.acted:
             return [0.0] * len(closed)
-        return list(self.query.accelerate(t, jets[0], closed)[1][:, 0])
+        return list(self.query.accelerate(t, state_with_derivatives[0], closed)[1][:, 0])
 
-    def hold(
-        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
+    def project_speeds(
+        self,
+        t: float,
+        state_with_derivatives: Floats,
+        closed: Sequence[Closed],
+        time_derivatives: Floats | None = None,
     ) -> Floats:
         """Project the speeds of a state with derivatives onto the velocity constraints, eq. [saltation-hold].
 
@@ -192,23 +216,28 @@ class TerrainTangents:
         """
         v = self.machine.layout.v
         n = self.query.n
-        count = len(jets)
-        motion = self.motion(t, jets, dt)
+        count = len(state_with_derivatives)
+        motion = self.motion(t, state_with_derivatives, time_derivatives)
         rows = [
-            (self.row(t, jets, contact, dt), count_rows(status)) for contact, status, _ in closed
+            (self.row(t, state_with_derivatives, contact, time_derivatives), count_rows(status))
+            for contact, status, _ in closed
         ]
         C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
         J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
         M = motion["M"].reshape(count, n, n)
-        momentum = multiply_jets(M, jets[:, v])
+        momentum = multiply_jets(M, state_with_derivatives[:, v])
         demand = [*(row["b"][:, :held] for row, held in rows), motion["held_b"]]
         right = np.hstack([momentum, *demand])[:, :, None]
-        out = jets.copy()
+        out = state_with_derivatives.copy()
         out[:, v] = solve_saddle(M, np.swapaxes(J, 1, 2), J, right)[:, :n, 0]
         return out
 
-    def close(
-        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
+    def project_configuration(
+        self,
+        t: float,
+        state_with_derivatives: Floats,
+        closed: Sequence[Closed],
+        time_derivatives: Floats | None = None,
     ) -> Floats:
         """Project the configuration of a state with derivatives onto the position constraints.
 
@@ -216,37 +245,48 @@ class TerrainTangents:
         of the equality constraints.
         """
         n = self.query.n
-        count = len(jets)
-        motion = self.motion(t, jets, dt)
+        count = len(state_with_derivatives)
+        motion = self.motion(t, state_with_derivatives, time_derivatives)
         rows = [
-            self.row(t, jets, contact, dt) for contact, status, _ in closed if count_rows(status)
+            self.row(t, state_with_derivatives, contact, time_derivatives)
+            for contact, status, _ in closed
+            if count_rows(status)
         ]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
-        # The rate of a gap is `stretch` times the normal velocity. The gap is zero up to rounding
-        # errors, so that the derivative of `stretch` has no effect.
+        # The rate of a gap is `stretch` times the normal velocity. The gap itself is zero up to
+        # rounding errors, so that the derivative of `stretch` has no effect.
         gaps = np.hstack([motion["held_gap"], *(row["gap"] / row["stretch"][0] for row in rows)])
-        step = jets.copy()
-        displacement = solve_jets(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]
+        step = state_with_derivatives.copy()
+        displacement = solve_jets(split_stack(np.hstack(J)), split_stack(gaps[:, :, None])).stack[
+            :, :, 0
+        ]
         step[:, self.machine.layout.v] = -displacement
-        out = jets.copy()
+        out = state_with_derivatives.copy()
         out[:, self.query.pose] += self.motion(t, step)["flow"]
         return out
 
 
-def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
-    """Return the saddle-point matrices (count, n + m, n + m) of `M x - G lam = right`, `C x = c`."""
-    n = M.shape[1]
-    m = C.shape[1]
-    K = np.zeros((len(M), n + m, n + m))
-    K[:, :n, :n] = M
-    K[:, :n, n:] = -G
-    K[:, n:, :n] = C
+def saddle_matrix(mass_matrix: Floats, force_columns: Floats, constraint_rows: Floats) -> Floats:
+    """Return the saddle-point matrices (count, n + m, n + m) of `M x - G lam = f`, `C x = c`, with
+    the mass matrix, the columns G of forces per multiplier and the constraint rows.
+    """
+    n = mass_matrix.shape[1]
+    m = constraint_rows.shape[1]
+    K = np.zeros((len(mass_matrix), n + m, n + m))
+    K[:, :n, :n] = mass_matrix
+    K[:, :n, n:] = -force_columns
+    K[:, n:, :n] = constraint_rows
     return K
 
 
-def solve_saddle(M: Floats, G: Floats, C: Floats, right: Floats) -> Floats:
+def solve_saddle(
+    mass_matrix: Floats, force_columns: Floats, constraint_rows: Floats, right_side: Floats
+) -> Floats:
     """Return (x, lam) of the saddle-point system with derivatives, (1 + k, n + m, columns)."""
-    return solve_jets(jet(saddle_matrix(M, G, C)), jet(right)).stack
+    return solve_jets(
+        split_stack(saddle_matrix(mass_matrix, force_columns, constraint_rows)),
+        split_stack(right_side),
+    ).stack
 
 
 def slip_velocity(row: RowTangents, v: Floats) -> Floats:
@@ -261,7 +301,7 @@ def unit_vector(vector: Floats) -> Floats:
     return unit
 
 
-def length(vector: Floats) -> Floats:
+def vector_length(vector: Floats) -> Floats:
     """Return the length of a vector (1 + k, entries) with derivatives, (1 + k,)."""
     value = np.linalg.norm(vector[0])
     return np.append(value, vector[1:] @ vector[0] / value)

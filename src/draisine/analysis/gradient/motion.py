@@ -20,7 +20,7 @@ from draisine.analysis.gradient.stepped import StatusChange
 from draisine.analysis.gradient.tangents import (
     Directions,
     TangentProgram,
-    integrate,
+    integrate_with_derivatives,
     tangent_program,
 )
 from draisine.analysis.metrics import metric_gradient, split_metric
@@ -54,17 +54,19 @@ Observed = tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]
 """Outputs of a motion with derivatives (times, 1 + k, outputs), its events, and the changes of contact
 status in its time-stepped arcs."""
 
-# Relative step of the eighth-order difference for the initial state; its error is about 1e-13
+# Relative step of the eighth-order difference for the initial state; the error of the difference is
+# about 1e-13.
 START_STEP = 1e-2
 
-# Default tolerances of the integration; they are tight because derivatives are two to three digits less
-# accurate than the motion.
+# Default tolerances of the integration. They are tight, because derivatives are two to three digits
+# less accurate than the motion.
 GRADIENT_NUMERICS = Numerics(rtol=1e-12, atol=1e-13)
 
-# Shortest duration (s) of a run on a terrain, used if only the initial state is sampled.
+# Shortest duration (s) of a run on a terrain; used if samples of the initial state only are
+# requested.
 MIN_DURATION = 1e-9
 
-# Names of the program inputs that form the state in one contact mode
+# Names of the program inputs that form the state in one contact mode.
 MODE_STATE_INPUTS = ("q", "p", "r", "u", "z")
 
 
@@ -76,9 +78,9 @@ class MotionGradient:
     derivatives: Floats  # derivatives of the outputs, (times, outputs, unknowns)
     times: Floats  # sampling times, s
     outputs: tuple[str, ...]
-    # Events of the motion with the derivatives of their times
+    # Events of the motion, with the derivatives of their times by the unknowns
     events: tuple[EventGradient, ...] = ()
-    # Changes of contact status in time-stepped arcs, at which derivatives are one-sided
+    # Changes of contact status in time-stepped arcs; at these times derivatives are one-sided
     one_sided: tuple[StatusChange, ...] = ()
 
     def metric(self, name: str) -> tuple[float, Floats]:
@@ -188,7 +190,7 @@ class GradientRun:
     ] = ()  # inputs over time, added to `inputs`; not available on a terrain
     contact: ContactOptions = CONTACT
     numerics: Numerics = GRADIENT_NUMERICS
-    # Largest number of evaluations of the rates; without effect on a terrain
+    # Largest number of evaluations of the rates; it has no effect on a terrain
     max_evaluations: float = math.inf
 
     def __call__(
@@ -201,7 +203,7 @@ class GradientRun:
         require_system("gradient", system)
         sample_times = np.asarray(times, float)
         named = start.values if isinstance(start, StartRule) else start
-        self._check(system, named, sample_times)
+        self._check_request(system, named, sample_times)
         compute = self._follow_ideal if self.terrain is None else self._follow_unilateral
         jets, events, changes = compute(system, start, sample_times)
         return MotionGradient(
@@ -213,12 +215,12 @@ class GradientRun:
             one_sided=changes,
         )
 
-    def _indices(self, system: System) -> list[int]:
+    def _output_indices(self, system: System) -> list[int]:
         """Return the indices of the requested outputs among all observations."""
         names = observation_names(system.model)
         return [names.index(name) for name in self.outputs]
 
-    def _check(self, system: System, start: Mapping[str, Any], times: Floats) -> None:
+    def _check_request(self, system: System, start: Mapping[str, Any], times: Floats) -> None:
         """Raise an error if an output or an unknown does not exist, or the times do not increase."""
         expect_known("no output", self.outputs, observation_names(system.model))
         expect_known("no input", [signal.input for signal in self.signals], system.model.inputs)
@@ -238,27 +240,29 @@ class GradientRun:
                 "Use draisine.analysis.gait for its derivatives."
             )
 
-    def _directions(self, system: System) -> Directions:
+    def _make_directions(self, system: System) -> Directions:
         """Return the directions of differentiation in parameters and inputs, one per unknown."""
         inputs = [f"inputs.{name}" for name in system.model.inputs]
-        return Directions(self._directions_in(list(system.parameters)), self._directions_in(inputs))
+        return Directions(
+            self._select_derivatives(list(system.parameters)), self._select_derivatives(inputs)
+        )
 
-    def _directions_in(self, names: Sequence[str]) -> Floats:
+    def _select_derivatives(self, names: Sequence[str]) -> Floats:
         """Return the derivatives (0 or 1) of named quantities by the unknowns, (unknowns, names)."""
         rows = [[float(name == unknown) for name in names] for unknown in self.unknowns]
         return np.array(rows).reshape(len(self.unknowns), len(names))
 
-    def _start(
+    def _initial_state_with_derivatives(
         self,
         system: System,
         start: Mapping[str, Any] | StartRule,
-        enter: Callable[[States, Floats], Floats],
+        convert_states: Callable[[States, Floats], Floats],
     ) -> Floats:
         """Return the initial state of the integrator with derivatives, (1 + k, entries).
 
-        The neighbouring initial states of the difference formula also have the prescribed values and closed
-        contacts; their parameters need not be physically valid. `enter` converts states and parameters, one
-        column each, to state vectors of the integrator, one row each.
+        The neighbouring initial states of the difference formula also have the prescribed values and
+        closed contacts; their parameters need not be physically valid. `convert_states` converts states
+        and parameters, one column each, to state vectors of the integrator, one row each.
         """
         nodes = np.array(DIFFERENCE_NODES)
         if isinstance(start, StartRule):
@@ -267,16 +271,16 @@ class GradientRun:
             steps = {name: START_STEP * max(abs(initial[name]), START_STEP) for name in varied}
             solved, parameters = start.columns(system, varied, nodes, steps)
         else:
-            varied, steps, solved, parameters = self._named_columns(system, start, nodes)
+            varied, steps, solved, parameters = self._make_named_columns(system, start, nodes)
 
-        entered = enter(solved, parameters)
+        entered = convert_states(solved, parameters)
         derivatives = dict.fromkeys(self.unknowns, np.zeros_like(entered[0]))
         samples = entered[1:].reshape(-1, len(nodes), entered.shape[1])
         for name, near in zip(varied, samples, strict=True):
             derivatives[name] = difference_of(near, steps[name])
         return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
 
-    def _named_columns(
+    def _make_named_columns(
         self, system: System, start: Mapping[str, Any], nodes: Floats
     ) -> tuple[list[str], dict[str, float], States, Floats]:
         """Return the varied names and their steps, and the initial state with its neighbours as columns."""
@@ -286,8 +290,8 @@ class GradientRun:
         initial = dict(zip(prescribed, values.values(), strict=True)) | system.parameters
         varied = [name for name in self.unknowns if name in initial]
 
-        # One column per state: first the initial state itself, then its neighbours at the nodes of the
-        # difference formula for each unknown.
+        # One column per state: first the initial state itself, then its neighbours for each
+        # unknown, at the nodes of the difference formula
         count = 1 + len(nodes) * len(varied)
         parameters = np.repeat(system.values[:, None], count, axis=1)
         columns = {name: np.full(count, x) for name, x in values.items()}
@@ -311,58 +315,59 @@ class GradientRun:
             raise ParameterError(
                 "A schedule of grips has no gradient. Use draisine.analysis.gait for its derivatives."
             )
-        machine, y = machine_at(system, _initial_state(system, start), mode, self.law)
+        machine, y = machine_at(system, _make_initial_state(system, start), mode, self.law)
         z = y[machine.layout.z]
 
-        def enter(solved: States, parameters: Floats) -> Floats:
+        def convert_states(solved: States, parameters: Floats) -> Floats:
             """Convert initial states (one column each) to states of the integrator in one contact
             mode (one row each).
             """
             return machine.enter_all(solved, parameters, z, self.numerics.start).T
 
-        jets = self._start(system, start, enter)
-        along = self._directions(system)
+        jets = self._initial_state_with_derivatives(system, start, convert_states)
+        along = self._make_directions(system)
         constant = system.inputs(self.inputs)
         indices = [system.model.inputs.index(signal.input) for signal in self.signals]
 
-        def inputs(t: float) -> Floats:
-            """Return the inputs (N m or N) at time t (s)."""
+        def evaluate_inputs(time: float) -> Floats:
+            """Return the inputs (N m or N) at a time (s)."""
             w = constant.copy()
             for index, signal in zip(indices, self.signals, strict=True):
-                w[index] += signal.at(t)
+                w[index] += signal.at(time)
             return w
 
-        flow = self._tangents(system, machine, "rate", ["rate", "pivots"])
+        flow = self._get_tangent_program(system, machine, "rate", ["rate", "pivots"])
 
-        def rates(t: float, jets: Floats) -> Floats:
-            """Return the rates of the state and of its derivatives at time t (s)."""
-            out = flow(t, jets, along, w=inputs(t))
-            # The closed form divides by pivots to eliminate dependent speeds: small pivots amplify errors.
+        def evaluate_rates(time: float, state_with_derivatives: Floats) -> Floats:
+            """Return the rates of the state and of its derivatives at a time (s)."""
+            out = flow(time, state_with_derivatives, along, w=evaluate_inputs(time))
+            # The closed form divides by pivots to eliminate dependent speeds. Small pivots amplify
+            # rounding errors.
             if np.any(np.abs(out["pivots"][0]) < machine.floors):
                 raise SimulationError(
-                    f"No gradient: at {t:.6g} s the independent speeds become singular. Compute the "
+                    f"No gradient: at {time:.6g} s the independent speeds become singular. Compute the "
                     "motion in two parts, or on a terrain (plane())."
                 )
             return out["rate"]
 
-        samples = integrate(
-            rates,
+        samples = integrate_with_derivatives(
+            evaluate_rates,
             jets,
             self.numerics.start,
             times,
             self.numerics,
             watch=fall_rule(system.model, self.contact.fall).watch(machine.frame[0]),
-            corners=[t for signal in self.signals for t in signal.breakpoints],
+            discontinuities=[t for signal in self.signals for t in signal.breakpoints],
             max_evaluations=self.max_evaluations,
         )
-        observe = self._tangents(system, machine, "variation", ["seen"])
+        observe = self._get_tangent_program(system, machine, "variation", ["seen"])
         observed = [
-            observe(t, sample, along, w=inputs(t))["seen"]
+            observe(t, sample, along, w=evaluate_inputs(t))["seen"]
             for t, sample in zip(times, samples, strict=True)
         ]
-        return np.array(observed)[:, :, self._indices(system)], (), ()
+        return np.array(observed)[:, :, self._output_indices(system)], (), ()
 
-    def _tangents(
+    def _get_tangent_program(
         self, system: System, machine: ClosedForm, name: str, outputs: Sequence[str]
     ) -> TangentProgram:
         """Return a named program of the equations in one contact mode, with derivatives of its outputs."""
@@ -390,7 +395,7 @@ class GradientRun:
             numerics = Numerics()  # time stepping does not use rtol and atol
         run = compute_run(
             system,
-            _initial_state(system, start),
+            _make_initial_state(system, start),
             max(times[-1], numerics.start + MIN_DURATION),
             terrain=self.terrain,
             law=self.law,
@@ -405,7 +410,7 @@ class GradientRun:
         machine = make_generic(system, self.law, self.terrain.motions)
         z = run.arcs[0].y[0][machine.layout.z]
 
-        def enter(solved: States, _: Floats) -> Floats:
+        def convert_states(solved: States, _: Floats) -> Floats:
             """Convert initial states (one column each) to states of the integrator on a terrain
             (one row each).
             """
@@ -415,16 +420,18 @@ class GradientRun:
         motion = TerrainMotion(
             run,
             self.contact,
-            self._directions(system),
-            self._directions_in([f"restitution.{name}" for name in self.contact.restitution]),
+            self._make_directions(system),
+            self._select_derivatives([f"restitution.{name}" for name in self.contact.restitution]),
             self.numerics,
-            self._indices(system),
+            self._output_indices(system),
         )
-        observed, events = motion.observe(self._start(system, start, enter), times)
+        observed, events = motion.observe(
+            self._initial_state_with_derivatives(system, start, convert_states), times
+        )
         return observed, events, tuple(motion.changes)
 
 
-def _initial_state(system: System, start: Mapping[str, Any] | StartRule) -> State:
+def _make_initial_state(system: System, start: Mapping[str, Any] | StartRule) -> State:
     """Return the initial state of a motion."""
     if isinstance(start, StartRule):
         return start.solve(system, start.values)

@@ -19,11 +19,11 @@ from draisine.analysis.gradient.mode import (
     ModeTangents,
     RowTangents,
     TerrainTangents,
-    length,
     slip_velocity,
+    vector_length,
 )
 from draisine.analysis.gradient.stepped import StatusChange, SteppedTangents
-from draisine.analysis.gradient.tangents import Directions, integrate
+from draisine.analysis.gradient.tangents import Directions, integrate_with_derivatives
 from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import UnilateralArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
@@ -32,20 +32,20 @@ from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
 
-# Smallest rate at which a guard crosses zero, as a fraction of its natural rate (`_natural_rate`). Below it
-# the event is grazing: neighbouring motions may miss it.
+# Smallest rate at which an event function (guard) crosses zero, as a fraction of its natural rate
+# (`_natural_rate`). Below this rate the event is grazing: neighbouring motions may miss it.
 GRAZING_RATE = 3e-5
-SAME_GAP = 1e-6  # largest gap (m) of a contact that closes at the same event
+SAME_GAP = 1e-6  # m, largest gap of a contact that closes at the same event
 SAME_DELAY = 1e-6  # largest relative difference of event-time derivatives of simultaneous closures
-# Distance (m) around the wheels within which the contact that triggered an event is searched
+# Distance (m) around the wheels within which the contact that triggered an event is searched.
 EVENT_SEARCH_MARGIN = 1e-3
 
-# Relative steps of the finite differences of an impact model, the large one first. The small step helps if
-# neighbouring states at the large step involve other contacts.
+# Relative steps of the finite differences of an impact model, the large one first. The small step
+# helps if neighbouring states at the large step involve other contacts.
 IMPACT_STEPS = (1e-2, 1e-4)
 
-# Largest relative change of an impact's derivative when the difference step is halved; above it the
-# derivative is considered not to exist.
+# Largest relative change of an impact's derivative when the step of the difference is halved. Above
+# it, the derivative is considered not to exist.
 IMPACT_AGREEMENT = 1e-7
 
 
@@ -56,10 +56,11 @@ class EventGradient:
     event: Event
     time: Floats  # derivatives of the event time, s per unit of each unknown, (unknowns,)
     values: Floats  # outputs just before the event, (outputs,)
-    # Derivatives of `values`, each evaluated at its own event time instead of a fixed time,
-    # (outputs, unknowns)
+    # Derivatives of the outputs by the unknowns, each at its own event time instead of a fixed
+    # time, (outputs, unknowns)
     derivatives: Floats
-    # Rate at which the guard crosses zero, in units of the guard per second; 0 for events at fixed times
+    # Rate at which the event function crosses zero, in its own unit per second; 0 for events at
+    # fixed times
     crossing: float
 
 
@@ -73,7 +74,7 @@ class TerrainMotion:
     coefficients: Floats  # derivatives of the impact model's coefficients, (k, coefficients)
     numerics: Numerics
     outputs: list[int]  # indices of the outputs among `observation_names`
-    # Changes of contact status in time-stepped arcs, filled by `observe`
+    # Changes of contact status in time-stepped arcs; the method `observe` fills this list
     changes: list[StatusChange] = field(default_factory=list)
 
     @cached_property
@@ -108,32 +109,34 @@ class TerrainMotion:
             end = float(arc.t[-1])
             is_last = k == len(arcs) - 1
             arc_times = times[(times >= start) & ((times < end) | is_last)]
-            samples, jets = self._follow(arc, jets, arc_times, delay)
+            samples, jets = self._integrate_arc(arc, jets, arc_times, delay)
             observed += [
                 self.tangents.observe(t, x)[:, self.outputs]
                 for t, x in zip(arc_times, samples, strict=True)
             ]
             if not is_last:
-                # Simultaneous events have the same derivative of their time, and so have both ends of
-                # an arc from the time-stepping scheme.
+                # Simultaneous events have the same derivative of their time. So have both ends of
+                # an arc of the time-stepping scheme.
                 is_same = end == start or arc.stores_forces
                 common_delay = delay if is_same else None
-                jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], common_delay)
+                jets, event = self._pass_event(
+                    self.run.events[k], jets, arc, arcs[k + 1], common_delay
+                )
                 delay = event.time
                 events.append(event)
         return np.array(observed), tuple(events)
 
-    def _follow(
-        self, arc: Any, jets: Floats, times: Floats, delay: Floats
+    def _integrate_arc(
+        self, arc: Any, state_with_derivatives: Floats, times: Floats, time_derivatives: Floats
     ) -> tuple[Floats, Floats]:
         """Return the states of a trajectory arc at given times and at its end, with derivatives.
 
-        `delay` (k,) are the derivatives of its initial time. At the end of an arc from the time-stepping
-        scheme, derivatives follow the shifted end time instead of a fixed time.
+        `time_derivatives` (k,) are the derivatives of its initial time. At the end of an arc from the
+        time-stepping scheme, derivatives follow the shifted end time instead of a fixed time.
         """
         if arc.stores_forces:
-            steps = SteppedTangents(self.tangents, self.contact, arc, delay)
-            states = steps.follow(jets, times)
+            steps = SteppedTangents(self.tangents, self.contact, arc, time_derivatives)
+            states = steps.integrate(state_with_derivatives, times)
             self.changes.extend(steps.changes)
             return states
         for t, key in arc.grazes:
@@ -141,84 +144,100 @@ class TerrainMotion:
                 f"No gradient: at {t:.9g} s the motion grazes {':'.join(key)}; neighbouring motions touch "
                 "it. Change the start or a parameter slightly."
             )
-        jets[0] = arc.y[0]
+        state_with_derivatives[0] = arc.y[0]
 
-        def rates(t: float, jets: Floats) -> Floats:
-            """Return the rates of the state and of its derivatives at time t (s)."""
-            return self.tangents.accelerate(t, jets, arc.closed).rates
+        def evaluate_rates(time: float, state_with_derivatives: Floats) -> Floats:
+            """Return the rates of the state and of its derivatives at a time (s)."""
+            return self.tangents.accelerate(time, state_with_derivatives, arc.closed).rates
 
         grid = np.unique(np.append(times, arc.t[-1]))
-        samples = integrate(rates, jets, float(arc.t[0]), grid, self.numerics)
+        samples = integrate_with_derivatives(
+            evaluate_rates, state_with_derivatives, float(arc.t[0]), grid, self.numerics
+        )
         return samples[: len(times)], samples[-1]
 
-    def _pass(
-        self, event: Event, jets: Floats, before: Any, after: Any, delay: Floats | None
+    def _pass_event(
+        self,
+        event: Event,
+        state_with_derivatives: Floats,
+        arc_before: Any,
+        arc_after: Any,
+        time_derivatives: Floats | None,
     ) -> tuple[Floats, EventGradient]:
         """Return the state after an event with derivatives, eq. [saltation-jump].
 
-        `delay` are the derivatives of the event time; if None, they are computed from the guard.
+        `time_derivatives` are the derivatives of the event time; if None, they are computed from the guard.
         """
         t = event.t
         tangents = self.tangents
 
-        # Move the derivatives to the event times of the neighbouring motions.
-        moved = jets
+        # Move the derivatives from the common time to the event times of the neighbouring motions.
+        moved = state_with_derivatives
         crossing = 0.0
-        if not before.stores_forces:
-            flow = tangents.accelerate(t, jets, before.closed).rates[0]
-            if delay is None:
-                delay, crossing = self._delay(event, jets, flow, before)
-            moved = np.vstack([jets[:1], jets[1:] + delay[:, None] * flow])
-        assert delay is not None
-        output = tangents.observe(t, moved, delay)[:, self.outputs]
-        gradient = EventGradient(event, delay, output[0], output[1:].T, crossing)
-        if after.stores_forces:
+        if not arc_before.stores_forces:
+            flow = tangents.accelerate(t, state_with_derivatives, arc_before.closed).rates[0]
+            if time_derivatives is None:
+                time_derivatives, crossing = self._event_time_derivatives(
+                    event, state_with_derivatives, flow, arc_before
+                )
+            moved = np.vstack(
+                [
+                    state_with_derivatives[:1],
+                    state_with_derivatives[1:] + time_derivatives[:, None] * flow,
+                ]
+            )
+        assert time_derivatives is not None
+        output = tangents.observe(t, moved, time_derivatives)[:, self.outputs]
+        gradient = EventGradient(event, time_derivatives, output[0], output[1:].T, crossing)
+        if arc_after.stores_forces:
             return moved, gradient
 
-        # Apply the jump of the event.
-        if before.stores_forces:
-            # The time-stepping scheme leaves small gaps, which must be closed before an event-driven arc.
-            moved = tangents.close(t, moved, after.closed, delay)
+        # Apply the change of the state at the event.
+        if arc_before.stores_forces:
+            # The time-stepping scheme leaves small gaps. Close them before an event-driven arc
+            # begins.
+            moved = tangents.project_configuration(t, moved, arc_after.closed, time_derivatives)
         else:
-            moved = self._impact(event, moved, delay)
-        moved = tangents.hold(t, moved, after.closed, delay)
-        # The tyres of wheels that touch down start without deflection.
-        reset = (after.y[0] == 0.0) & (jets[0] != 0.0)
+            moved = self._apply_impact(event, moved, time_derivatives)
+        moved = tangents.project_speeds(t, moved, arc_after.closed, time_derivatives)
+        # The tyres of wheels that touch down start without deflection: set their derivatives to
+        # zero, too.
+        reset = (arc_after.y[0] == 0.0) & (state_with_derivatives[0] != 0.0)
         reset[: self.query.y.z.start] = False
         moved[1:, reset] = 0.0
-        moved[0] = after.y[0]
+        moved[0] = arc_after.y[0]
 
-        # Move the derivatives back to the common time, along the flow after the event.
-        flow = tangents.accelerate(t, moved, after.closed, delay).rates[0]
-        moved[1:] -= delay[:, None] * flow
+        # Move the derivatives from the event times back to the common time, along the rates after
+        # the event.
+        flow = tangents.accelerate(t, moved, arc_after.closed, time_derivatives).rates[0]
+        moved[1:] -= time_derivatives[:, None] * flow
         return moved, gradient
 
-    # --- derivatives of event times
-
-    def _delay(
-        self, event: Event, jets: Floats, flow: Floats, arc: UnilateralArc
+    def _event_time_derivatives(
+        self, event: Event, state_with_derivatives: Floats, rates: Floats, arc: UnilateralArc
     ) -> tuple[Floats, float]:
         """Return the derivatives (k,) of an event time, and the rate at which the guard crosses zero.
 
-        `flow` is the time derivative of the state before the event.
+        `rates` is the time derivative of the state before the event.
         """
         if event.guard is None:
             return np.zeros(len(self.along)), 0.0
 
-        # Add the motion itself as a direction of differentiation: it yields the guard's time derivative.
+        # Add the motion itself as a direction of differentiation, which gives the time derivative
+        # of the event function.
         timed = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
-        moving = np.vstack([jets, flow])
+        moving = np.vstack([state_with_derivatives, rates])
         closed = [self.query.key(contact) for contact, *_ in arc.closed]
         if event.guard.contact in closed:
             mode = timed.accelerate(event.t, moving, arc.closed, dt)
             k = closed.index(event.guard.contact)
-            guards = [self._guard(event.guard, mode, moving, arc, k)]
+            guards = [self._evaluate_guard(event.guard, mode, moving, arc, k)]
         else:
-            # The guards are the gaps of the contact that triggered the event and of all contacts that close
-            # at the same time.
+            # Several contacts may close at the same time. Their gaps are event functions, besides
+            # that of the contact that triggered the event.
             keys = dict.fromkeys([event.guard.contact, *event.impulses])
-            closing = [self._find(event, key)[0] for key in keys if key not in closed]
+            closing = [self._find_contact(event, key)[0] for key in keys if key not in closed]
             gaps = [timed.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in closing]
             guards = [gaps[0], *(g for g in gaps[1:] if abs(g[0]) < SAME_GAP and g[-1] < 0.0)]
 
@@ -252,22 +271,29 @@ class TerrainMotion:
             case _:
                 return float(np.sqrt(gravity * size))  # rate of a gap, m/s
 
-    def _guard(
-        self, guard: Guard, mode: ModeTangents, moving: Floats, arc: UnilateralArc, k: int
+    def _evaluate_guard(
+        self,
+        guard: Guard,
+        mode: ModeTangents,
+        state_with_derivatives: Floats,
+        arc: UnilateralArc,
+        contact_index: int,
     ) -> Floats:
-        """Return the guard function of closed contact k with derivatives; the last one is by time."""
-        contact, _, mu = arc.closed[k]
-        row = mode.rows[k]
-        force = mode.forces[:, k]
+        """Return the event function (guard) of a closed contact with derivatives; the last
+        derivative is by time.
+        """
+        contact, _, mu = arc.closed[contact_index]
+        row = mode.rows[contact_index]
+        force = mode.forces[:, contact_index]
         match guard.kind:
             case GuardKind.NORMAL_FORCE:
                 return force[:, 0]
             case GuardKind.DEFLECTION:
                 return -row["gap"][:, 0]
             case GuardKind.FRICTION_CONE:
-                return mu * force[:, 0] - length(force[:, 1:])
+                return mu * force[:, 0] - vector_length(force[:, 1:])
             case GuardKind.SLIP:
-                return length(slip_velocity(row, moving[:, self.query.y.v]))
+                return vector_length(slip_velocity(row, state_with_derivatives[:, self.query.y.v]))
             case GuardKind.BORDER:
                 border = self.query.feature(contact).borders[guard.border]
                 beyond = (
@@ -277,11 +303,12 @@ class TerrainMotion:
                 beyond[0] -= border[BORDER_OFFSET]
                 return beyond
             case _:
-                # Only the fold guard remains: a fall ends the run, and gap guards belong to open contacts.
+                # The only other event function of a closed contact is the edge fold: a fall ends
+                # the run, and gaps belong to open contacts.
                 assert guard.kind is GuardKind.FOLD
                 return _edge_fold_distance(row)
 
-    def _find(self, event: Event, key: Key) -> Closed:
+    def _find_contact(self, event: Event, key: Key) -> Closed:
         """Return the contact with a given key at an event, with its status and friction coefficient."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
@@ -295,7 +322,9 @@ class TerrainMotion:
 
     # --- impacts
 
-    def _impact(self, event: Event, moved: Floats, delay: Floats) -> Floats:
+    def _apply_impact(
+        self, event: Event, state_with_derivatives: Floats, time_derivatives: Floats
+    ) -> Floats:
         """Return the state after an event's impact with derivatives; unchanged if there is no impact.
 
         Impact models have branches and may be written by users, so they are differentiated by
@@ -303,39 +332,51 @@ class TerrainMotion:
         derivatives of mass matrix, constraint rows and speeds.
         """
         if not event.trials:
-            return moved
+            return state_with_derivatives
         trial = event.trials[0]
         options = self.contact
         n = self.query.n
         at_v = self.query.y.v
-        contacts = [(key, *self._find(event, key)) for key in (*trial.closed, *trial.separations)]
-        rows = [self.tangents.row(event.t, moved, contact, delay) for _, contact, _, _ in contacts]
-        motion = self.tangents.motion(event.t, moved, delay)
-        out = moved.copy()
+        contacts = [
+            (key, *self._find_contact(event, key)) for key in (*trial.closed, *trial.separations)
+        ]
+        rows = [
+            self.tangents.row(event.t, state_with_derivatives, contact, time_derivatives)
+            for _, contact, _, _ in contacts
+        ]
+        motion = self.tangents.motion(event.t, state_with_derivatives, time_derivatives)
+        out = state_with_derivatives.copy()
         for k in range(len(self.along)):
 
-            def speeds(x: float, k: int = k) -> Floats:
-                """Return the speeds after the impact of a state displaced by x along direction k."""
+            def speeds_after_impact(displacement: float, direction: int = k) -> Floats:
+                """Return the speeds after the impact for a state displaced along a direction of
+                differentiation.
+                """
 
-                def shifted(jets: Floats) -> Floats:
-                    """Return a quantity displaced by x along direction k, to first order in x."""
-                    return jets[0] + x * jets[1 + k]
+                def displace(value_with_derivatives: Floats) -> Floats:
+                    """Return a quantity displaced along the direction, to first order."""
+                    return (
+                        value_with_derivatives[0]
+                        + displacement * value_with_derivatives[1 + direction]
+                    )
 
                 candidates = []
                 for (key, _, status, mu), row in zip(contacts, rows, strict=True):
-                    C, c, b = (shifted(row[name]) for name in ("C", "c", "b"))
+                    C, c, b = (displace(row[name]) for name in ("C", "c", "b"))
                     candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, status))
-                M = shifted(motion["M"]).reshape(n, n)
-                J = shifted(motion["held"]).reshape(-1, n)
-                v = shifted(moved[:, at_v])
+                M = displace(motion["M"]).reshape(n, n)
+                J = displace(motion["held"]).reshape(-1, n)
+                v = displace(state_with_derivatives[:, at_v])
                 problem = ImpactProblem(M, J, candidates, v, options.rest_speed, options.resolution)
-                pairs = zip(options.restitution.items(), self.coefficients[k], strict=True)
-                result = options.model(problem, **{name: e + x * d for (name, e), d in pairs})
+                pairs = zip(options.restitution.items(), self.coefficients[direction], strict=True)
+                result = options.model(
+                    problem, **{name: e + displacement * d for (name, e), d in pairs}
+                )
                 after: Floats = result.chosen.result
                 return after
 
-            out[1 + k, at_v] = _impact_derivative(speeds, event)
-            out[0, at_v] = speeds(0.0)
+            out[1 + k, at_v] = _differentiate_impact(speeds_after_impact, event)
+            out[0, at_v] = speeds_after_impact(0.0)
         return out
 
 
@@ -353,14 +394,14 @@ def _edge_fold_distance(row: RowTangents) -> Floats:
     return np.append(root**3 - c, fold[1:] @ slopes)
 
 
-def _impact_derivative(f: Callable[[float], Floats], event: Event) -> Floats:
+def _differentiate_impact(speeds_after: Callable[[float], Floats], event: Event) -> Floats:
     """Return df/dx at x = 0 for the speeds f(x) after an impact, by finite differences.
 
     Raise an error if the derivative depends on the step of the difference.
     """
     for h in IMPACT_STEPS:
-        coarse = difference(f, h)
-        fine = difference(f, h / 2)
+        coarse = difference(speeds_after, h)
+        fine = difference(speeds_after, h / 2)
         if np.abs(coarse - fine).max() <= IMPACT_AGREEMENT * (1.0 + np.abs(fine).max()):
             return fine
     raise GrazingError(

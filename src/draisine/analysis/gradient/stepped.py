@@ -22,14 +22,14 @@ from enum import StrEnum
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply_jets, solve_jets
+from draisine.analysis.differentiate import multiply_jets, solve_jets, split_stack
 from draisine.analysis.gradient.mode import (
     RowTangents,
     TerrainTangents,
-    length,
     saddle_matrix,
     solve_saddle,
     unit_vector,
+    vector_length,
 )
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
@@ -40,14 +40,15 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
 
-# Names of the translational speeds of the base; at rest, the bias force along them is the weight
+# Names of the translational speeds of the base. At rest, the bias force along these speeds is the
+# weight.
 BASE_SPEEDS = ("Vx", "Vy", "Vz")
 
-# Largest condition number of the equilibrated equations of a step that count as regular. Only redundant
-# equality constraints exceed it, with condition numbers of about 1e16.
+# Largest condition number of the equilibrated equations of a step that count as regular. Only
+# redundant equality constraints exceed it, with about 1e16.
 SINGULAR_CONDITION = 1e14
 
-MIN_DIVISOR = 1e-300  # smallest divisor; avoids a division by a zero matrix row or step length
+MIN_DIVISOR = 1e-300  # smallest divisor, which replaces zero (of a matrix row or a step length)
 
 
 class StepStatus(StrEnum):
@@ -116,32 +117,32 @@ class SteppedTangents:
         self.until = float(arc.t[-1])
         self.changes: list[StatusChange] = []
         self._statuses: dict[WheelOnFeature, StepStatus] | None = None
-        # Tyre loads with derivatives in the last step, N, (1 + k,)
+        # Normal loads (N) of the tyres in the last step, with derivatives, (1 + k,)
         self._loads: dict[WheelOnFeature, Floats] = {}
 
-    def follow(self, jets: Floats, times: Floats) -> tuple[Floats, Floats]:
+    def integrate(self, state_with_derivatives: Floats, times: Floats) -> tuple[Floats, Floats]:
         """Return the states at increasing times (s), (times, 1 + k, entries), and the final state.
 
-        The arc starts at the state `jets` with derivatives (1 + k, entries). Its final time has the same
-        derivatives as its initial time. States within a step are interpolated linearly, like the samples
-        of a run.
+        The arc starts at the state `state_with_derivatives` with derivatives (1 + k, entries). Its
+        final time has the same derivatives as its initial time. States within a step are interpolated
+        linearly, like the samples of a run.
         """
-        jets[0] = self.stepper.y
+        state_with_derivatives[0] = self.stepper.y
         samples = []
         begin = self.stepper.t
-        before = jets
+        before = state_with_derivatives
         for t in [*times, self.until]:
             while self.stepper.t < t:
                 begin = self.stepper.t
-                before = jets
-                jets = self._step(jets)
-            slope = (jets - before) / max(self.stepper.t - begin, MIN_DIVISOR)
+                before = state_with_derivatives
+                state_with_derivatives = self._take_step(state_with_derivatives)
+            slope = (state_with_derivatives - before) / max(self.stepper.t - begin, MIN_DIVISOR)
             sample = before + (t - begin) * slope
             sample[1:] -= self.delay[:, None] * slope[0]
-            samples.append(self._normalise(sample))
-        return np.array(samples[:-1]), jets
+            samples.append(self._normalise_quaternion(sample))
+        return np.array(samples[:-1]), state_with_derivatives
 
-    def _step(self, jets: Floats) -> Floats:
+    def _take_step(self, state_with_derivatives: Floats) -> Floats:
         """Take one time step from a state with derivatives; return the state after it with derivatives."""
         stepper = self.stepper
         layout = self.query.y
@@ -149,9 +150,9 @@ class SteppedTangents:
         searches = stepper.near.searches
         airborne = stepper.record.airborne.copy()
 
-        # The simulation engine computes the step and determines the contact statuses.
+        # Let the simulation engine compute the step, which determines the contact statuses.
         stepper.advance(1, self.until)
-        contacts = [self._contact(c) for c in range(stepper.record.contact_count)]
+        contacts = [self._read_contact(c) for c in range(stepper.record.contact_count)]
         if stepper.near.searches != searches:
             # After a new search for nearby ground features, the engine keeps only the tyre loads of closed
             # contacts.
@@ -160,34 +161,34 @@ class SteppedTangents:
         if not len(self.delay):
             return stepper.y[None].copy()
 
-        # Repeat the step with derivatives: move for half the step at constant speeds, apply the impulses,
-        # move for the other half.
+        # Repeat the step with derivatives: move for half the step at constant speeds, apply the
+        # impulses, then move for the other half.
         h = stepper.t - begin
         t = begin + 0.5 * h
-        middle = self._drift(begin, jets, 0.5 * h)
-        motion = self._motion(t, middle)
+        middle = self._move_at_constant_speeds(begin, state_with_derivatives, 0.5 * h)
+        motion = self._free_motion(t, middle)
         after = middle.copy()
-        after[:, layout.v] = self._solve(t, h, middle, motion, contacts)
-        out = self._drift(t, after, 0.5 * h)
+        after[:, layout.v] = self._solve_speeds(t, h, middle, motion, contacts)
+        out = self._move_at_constant_speeds(t, after, 0.5 * h)
         out[:, layout.z] += h * motion["zdot"]
         self._relax_tyres(t, h, after, out, contacts, airborne)
         out[0] = stepper.y
         return out
 
-    def _contact(self, c: int) -> _StepContact:
-        """Return the data of contact c (index) in the engine's last step."""
+    def _read_contact(self, contact_index: int) -> _StepContact:
+        """Return the data of one contact (index) in the engine's last step."""
         record = self.stepper.record
         problem = record.problem
-        k = int(record.which[c])
-        rows = count_rows(record.status[c])
-        block = slice(3 * c, 3 * c + rows)
+        k = int(record.which[contact_index])
+        rows = count_rows(record.status[contact_index])
+        block = slice(3 * contact_index, 3 * contact_index + rows)
         load = float(record.carried[k])
         max_load = step.MAX_TYRE_LOAD * self.query.motion.record.share
         return _StepContact(
             pair=self.stepper.near[k],
             rows=rows,
-            status=_contact_status(record, c),
-            mu=float(problem.mu[c]),
+            status=_contact_status(record, contact_index),
+            mu=float(problem.mu[contact_index]),
             impulse=problem.impulse[block].copy(),
             velocity=problem.velocity[block].copy(),
             is_tyred=bool(record.tyred[k]),
@@ -210,112 +211,128 @@ class SteppedTangents:
                 self.changes.append(StatusChange(t, self.query.key(pair), before, after))
         self._statuses = closed
 
-    # --- the machine without ground during a step
-
-    def _motion(self, t: float, jets: Floats) -> dict[str, Floats]:
+    def _free_motion(self, t: float, state_with_derivatives: Floats) -> dict[str, Floats]:
         """Return mass matrix, bias force and equality constraints without contacts at time t (s)."""
-        return self.tangents.motion(t, jets, self.delay)
+        return self.tangents.motion(t, state_with_derivatives, self.delay)
 
-    def _drift(self, t: float, jets: Floats, h: float) -> Floats:
-        """Return the state after a time h (s) at constant speeds, by the midpoint rule."""
+    def _move_at_constant_speeds(
+        self, t: float, state_with_derivatives: Floats, duration: float
+    ) -> Floats:
+        """Return the state after a duration (s) at constant speeds, by the midpoint rule."""
         pose = self.query.pose
-        half = jets.copy()
-        half[:, pose] += 0.5 * h * self._motion(t, jets)["flow"]
-        out = jets.copy()
-        out[:, pose] += h * self._motion(t, self._normalise(half))["flow"]
-        return self._normalise(out)
+        half = state_with_derivatives.copy()
+        half[:, pose] += 0.5 * duration * self._free_motion(t, state_with_derivatives)["flow"]
+        out = state_with_derivatives.copy()
+        out[:, pose] += duration * self._free_motion(t, self._normalise_quaternion(half))["flow"]
+        return self._normalise_quaternion(out)
 
-    def _normalise(self, jets: Floats) -> Floats:
+    def _normalise_quaternion(self, state_with_derivatives: Floats) -> Floats:
         """Return the state with its quaternion scaled to unit length, with derivatives."""
         if not self.query.motion.record.turns:
-            return jets
-        out = jets.copy()
+            return state_with_derivatives
+        out = state_with_derivatives.copy()
         q = self.query.y.q
-        out[:, q] = unit_vector(jets[:, q])
+        out[:, q] = unit_vector(state_with_derivatives[:, q])
         return out
 
-    def _row(
-        self, t: float, h: float, jets: Floats, contact: _StepContact, load: Floats
+    def _contact_row(
+        self,
+        t: float,
+        step_length: float,
+        state_with_derivatives: Floats,
+        contact: _StepContact,
+        load: Floats,
     ) -> RowTangents:
         """Return rows and forces of a contact by name, with the tyre's states at the end of the step."""
         if not contact.is_tyred:
-            return self.tangents.row(t, jets, contact.pair, self.delay)
-        later = jets.copy()
+            return self.tangents.row(t, state_with_derivatives, contact.pair, self.delay)
+        later = state_with_derivatives.copy()
         first = self.query.y.z.start
-        rates = self._tyre_row(t, jets, contact, load)["rates"]
-        later[..., first : first + rates.shape[-1]] += h * rates
-        return self._tyre_row(t, later, contact, load)
+        rates = self._linearised_tyre_row(t, state_with_derivatives, contact, load)["rates"]
+        later[..., first : first + rates.shape[-1]] += step_length * rates
+        return self._linearised_tyre_row(t, later, contact, load)
 
-    def _tyre_row(self, t: float, jets: Floats, contact: _StepContact, load: Floats) -> RowTangents:
+    def _linearised_tyre_row(
+        self, t: float, state_with_derivatives: Floats, contact: _StepContact, load: Floats
+    ) -> RowTangents:
         """Return rows and forces of a contact by name, with its tyre force linearised about a load (N)."""
-        # Avoid a load of zero, at which tyre forces have no derivative.
+        # At a load of zero, tyre forces have no derivative. Use a small load instead.
         min_load = step.MIN_TYRE_LOAD * self.query.motion.record.share
-        return self.tangents.row(t, jets, contact.pair, self.delay, max(float(load[0]), min_load))
+        return self.tangents.row(
+            t, state_with_derivatives, contact.pair, self.delay, max(float(load[0]), min_load)
+        )
 
-    def _load(self, contact: _StepContact, t: float, middle: Floats) -> Floats:
+    def _tyre_load(self, contact: _StepContact, t: float, midpoint_state: Floats) -> Floats:
         """Return the normal load of a tyre in the step with derivatives, N, (1 + k,).
 
-        If the load is the normal force, an unknown of the step, its derivatives are zero here; `_solve`
-        sets them.
+        If the load is the normal force, an unknown of the step, its derivatives are zero here;
+        `_solve_speeds` sets them.
         """
         if contact.follows_load or not contact.is_tyred:
             return np.append(contact.tyre_load, np.zeros(len(self.delay)))
-        share = self._weight_share(t, middle)
+        share = self._wheel_share_of_weight(t, midpoint_state)
         return share * contact.tyre_load / share[0]
 
-    def _weight_share(self, t: float, middle: Floats) -> Floats:
+    def _wheel_share_of_weight(self, t: float, midpoint_state: Floats) -> Floats:
         """Return one wheel's share of the weight with derivatives, N, (1 + k,).
 
         The weight is the bias force on the base at rest.
         """
-        rest = middle.copy()
+        rest = midpoint_state.copy()
         rest[:, self.query.y.v] = 0.0
         names = self.query.machine.system.model.speeds
-        force = self._motion(t, rest)["F"][:, [k for k, x in enumerate(names) if x in BASE_SPEEDS]]
-        return length(force) * self.query.motion.record.share / np.linalg.norm(force[0])
+        force = self._free_motion(t, rest)["F"][
+            :, [k for k, x in enumerate(names) if x in BASE_SPEEDS]
+        ]
+        return vector_length(force) * self.query.motion.record.share / np.linalg.norm(force[0])
 
-    # --- the equations of a step
-
-    def _solve(
+    def _solve_speeds(
         self,
         t: float,
-        h: float,
-        middle: Floats,
+        step_length: float,
+        midpoint_state: Floats,
         motion: dict[str, Floats],
         contacts: Sequence[_StepContact],
     ) -> Floats:
         """Return the speeds at the end of the step with derivatives, (1 + k, n)."""
         record = self.stepper.record
         n = self.query.n
-        count = len(middle)
+        count = len(midpoint_state)
         J = motion["held"].reshape(count, -1, n)
         m = J.shape[1]
         M = motion["M"].reshape(count, n, n)
-        mass = self._mass(M, M + h * self._damping(t, h, middle, contacts))
+        mass = self._step_mass_matrix(
+            M, M + step_length * self._damping_matrix(t, step_length, midpoint_state, contacts)
+        )
         after = record.after[:n].copy()
         nu = record.multiplier[:m].copy()
         for c, contact in enumerate(contacts):
             nu += contact.impulse @ record.reaction[3 * c : 3 * c + contact.rows, :m]
-        change = -middle[:, self.query.y.v]
+        change = -midpoint_state[:, self.query.y.v]
         change[0] += after
 
-        # Assemble the residual R and K = dR/dx. First the momentum balance and the equality constraints.
+        # Assemble the residual R of the step and its Jacobian K. First add the momentum balance and
+        # the equality constraints.
         size = n + m + sum(contact.rows for contact in contacts)
         K = np.zeros((size, size))
         K[: n + m, : n + m] = saddle_matrix(mass[:1], J[:1].swapaxes(1, 2), J[:1])[0]
         R = np.zeros((count, size))
-        R[:, :n] = multiply_jets(mass, change) + h * motion["F"] - nu @ J
-        R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / h
+        R[:, :n] = multiply_jets(mass, change) + step_length * motion["F"] - nu @ J
+        R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / step_length
 
-        # Then add the force and the contact law of each contact to R and K.
-        loads = [self._load(contact, t, middle) for contact in contacts]
+        # Then add the force and the contact law of each contact to the residual R and the Jacobian
+        # K.
+        loads = [self._tyre_load(contact, t, midpoint_state) for contact in contacts]
         pairs = list(zip(contacts, loads, strict=True))
-        rows = [self._row(t, h, middle, contact, load) for contact, load in pairs]
+        rows = [
+            self._contact_row(t, step_length, midpoint_state, contact, load)
+            for contact, load in pairs
+        ]
         jacobians = [
             row["C"].reshape(count, 3, n)[:, : contact.rows]
             for contact, row in zip(contacts, rows, strict=True)
         ]
-        compliances = _compliances([_inverse_masses(mass, J, C) for C in jacobians])
+        compliances = _solver_compliances([_contact_inverse_masses(mass, J, C) for C in jacobians])
         first = n + m
         for (contact, load), row, C, compliance in zip(
             pairs, rows, jacobians, compliances, strict=True
@@ -324,65 +341,69 @@ class SteppedTangents:
             R[:, :n] -= contact.impulse @ C
             K[:n, block] -= C[0].T
             if contact.is_tyred:
-                R[:, :n] -= h * _element_forces(row, load)
+                R[:, :n] -= step_length * _sum_element_force(row, load)
             if contact.is_tyred and contact.follows_load:
                 K[:n, first] -= row["lift"][0]
             u = C @ after - row["b"][:, : contact.rows] + compliance * contact.impulse
-            u[:, :1] += self._normal_velocity_term(row, h, middle)[:, None]
+            u[:, :1] += self._normal_velocity_term(row, step_length, midpoint_state)[:, None]
             on_velocity, on_impulse = _linearise_contact_law(contact)
             K[block, :n] = on_velocity @ C[0]
             K[block, block] = on_velocity * compliance[0] + on_impulse
             R[:, block] = u @ on_velocity.T
             first += contact.rows
 
-        # The equations have different units (momenta, velocities, impulses): scale rows and columns of K
-        # before solving.
+        # The equations have different units (momenta, velocities, impulses). Scale rows and columns
+        # of the Jacobian K before the solution.
         row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), MIN_DIVISOR)
         column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), MIN_DIVISOR)
         scaled = np.zeros((count, size, size))
         scaled[0] = row_scales[:, None] * K * column_scales
         right = -(row_scales * R)[:, :, None]
-        solution = solve_jets(jet(scaled), jet(right), SINGULAR_CONDITION).rate[:, :, 0]
+        solution = solve_jets(split_stack(scaled), split_stack(right), SINGULAR_CONDITION).rate[
+            :, :, 0
+        ]
         dx = column_scales * solution
 
-        # The next step needs the tyre loads: normal impulses divided by the step length.
+        # The next step needs the loads of the tyres: normal impulses divided by the step length.
         first = n + m
         for contact, load in pairs:
             if contact.is_tyred and contact.follows_load:
-                load[1:] = dx[:, first] / h
+                load[1:] = dx[:, first] / step_length
             self._loads[contact.pair] = load
             first += contact.rows
         return np.vstack([after, dx[:, :n]])
 
-    def _normal_velocity_term(self, row: RowTangents, h: float, middle: Floats) -> Floats:
+    def _normal_velocity_term(
+        self, row: RowTangents, step_length: float, midpoint_state: Floats
+    ) -> Floats:
         """Return the gap or restitution term in the normal velocity of a contact, m/s, (1 + k,)."""
         record = self.stepper.record
         normal = row["C"][:, None, : self.query.n]
-        before = multiply_jets(normal, middle[:, self.query.y.v])[:, 0] - row["b"][:, 0]
+        before = multiply_jets(normal, midpoint_state[:, self.query.y.v])[:, 0] - row["b"][:, 0]
         if before[0] < -record.rest_speed and record.restitution > 0.0:
             return record.restitution * before
-        term: Floats = row["gap"][:, 0] / h
-        # The engine limits the speed at which it removes penetration; a limited speed has no
+        term: Floats = row["gap"][:, 0] / step_length
+        # The engine limits the speed at which it removes penetration. A speed at this limit has no
         # derivative.
         if term[0] < -record.rest_speed:
             term = np.append(-record.rest_speed, np.zeros(len(term) - 1))
         return term
 
-    def _mass(self, M: Floats, implicit: Floats) -> Floats:
+    def _step_mass_matrix(self, mass_matrix: Floats, implicit_terms: Floats) -> Floats:
         """Return the mass matrix that the engine uses in the step, with derivatives.
 
-        It is `implicit` = M + h A with the damping matrix A. If that is not positive definite, it is M, or
-        M plus a multiple of the identity if M is singular.
+        It is `implicit_terms` = M + h A with the damping matrix A. If that is not positive definite, it
+        is M, or M plus a multiple of the identity if M is singular.
         """
-        for mass in (implicit, M):
+        for mass in (implicit_terms, mass_matrix):
             if np.linalg.eigvalsh(mass[0])[0] > 0.0:
                 return mass
-        ridge = M.copy()
-        ridge[0] += step.MASS_RIDGE * M[0].diagonal().max() * np.eye(len(M[0]))
+        ridge = mass_matrix.copy()
+        ridge[0] += step.MASS_RIDGE * mass_matrix[0].diagonal().max() * np.eye(len(mass_matrix[0]))
         return ridge
 
-    def _damping(
-        self, t: float, h: float, middle: Floats, contacts: Sequence[_StepContact]
+    def _damping_matrix(
+        self, t: float, step_length: float, midpoint_state: Floats, contacts: Sequence[_StepContact]
     ) -> Floats:
         """Return the damping matrix A of the step with derivatives, (1 + k, n, n).
 
@@ -390,29 +411,32 @@ class SteppedTangents:
         the same finite differences as in the engine.
         """
         v = self.query.y.v
-        increments = step.RATE_INCREMENT * (1.0 + np.abs(middle[0, v]))
-        shifted = np.repeat(middle[None], 1 + self.query.n, axis=0)
+        increments = step.RATE_INCREMENT * (1.0 + np.abs(midpoint_state[0, v]))
+        shifted = np.repeat(midpoint_state[None], 1 + self.query.n, axis=0)
         shifted[1:, 0, v] += np.diag(increments)
-        total = -self._motion(t, shifted)["applied"]
+        total = -self._free_motion(t, shifted)["applied"]
         for contact in contacts:
             if contact.is_tyred:
-                # Use the load of the previous step; the engine starts with a share of the weight.
+                # Use the load of the previous step. In the first step, the engine uses a share of
+                # the weight.
                 load = self._loads.get(contact.pair)
-                load = self._weight_share(t, middle) if load is None else load
-                total -= _element_forces(self._row(t, h, shifted, contact, load), load)
+                load = self._wheel_share_of_weight(t, midpoint_state) if load is None else load
+                total -= _sum_element_force(
+                    self._contact_row(t, step_length, shifted, contact, load), load
+                )
         A = np.moveaxis((total[1:] - total[0]) / increments[:, None, None], 0, 1)
         return 0.5 * (A + np.swapaxes(A, 1, 2))
 
     def _relax_tyres(
         self,
         t: float,
-        h: float,
-        after: Floats,
-        out: Floats,
+        step_length: float,
+        final_state: Floats,
+        result: Floats,
         contacts: Sequence[_StepContact],
         airborne: Floats,
     ) -> None:
-        """Integrate the tyre states over the step, with the speeds at its end; write them into `out`.
+        """Integrate the tyre states over the step, with the speeds at its end; write them into `result`.
 
         Tyres of wheels that touch down after a flight phase start without slip.
         """
@@ -422,12 +446,14 @@ class SteppedTangents:
         for i in range(self.query.motion.record.remembered):
             wheel = record.owners[i]
             if wheel in touching and airborne[wheel] > record.flight:
-                out[:, first + i] = 0.0
-                after[:, first + i] = 0.0
+                result[:, first + i] = 0.0
+                final_state[:, first + i] = 0.0
         for contact in contacts:
             if contact.is_tyred:
-                rates = self._tyre_row(t, after, contact, self._loads[contact.pair])["rates"]
-                out[:, first : first + rates.shape[1]] += h * rates
+                rates = self._linearised_tyre_row(
+                    t, final_state, contact, self._loads[contact.pair]
+                )["rates"]
+                result[:, first : first + rates.shape[1]] += step_length * rates
 
 
 def _contact_status(record: step.TimeStepping, c: int) -> StepStatus:
@@ -435,7 +461,8 @@ def _contact_status(record: step.TimeStepping, c: int) -> StepStatus:
     problem = record.problem
     block = slice(3 * c, 3 * c + 3)
     impulse = problem.impulse[block]
-    # Add the velocity due to the solver's numerical compliance, which the engine's velocities do not contain.
+    # Add the velocity due to the numerical compliance of the solver, because the engine's
+    # velocities do not contain it.
     velocity = problem.velocity[block] + COMPLIANCE * problem.softness[block] * impulse
     force = impulse - velocity / problem.scale[c]
     if force[0] <= 0.0 or impulse[0] <= 0.0:
@@ -455,14 +482,14 @@ def _linearise_contact_law(contact: _StepContact) -> tuple[Floats, Floats]:
     on_velocity = np.eye(rows)
     on_impulse = np.zeros((rows, rows))
     if contact.status is StepStatus.OPEN:
-        # Unlimited friction (infinite mu) can act without a normal load.
+        # If mu is infinite, friction can act without a normal load.
         is_held = not np.isfinite(contact.mu) and contact.impulse[1:].any()
         open_rows = 1 if is_held else rows
         on_velocity[:open_rows] = 0.0
         on_impulse[:open_rows, :open_rows] = np.eye(open_rows)
     elif contact.status is StepStatus.SLIDING and rows == 3:
-        # Write the sliding law as lam_1 u_2 = lam_2 u_1 and |lam_t| = mu lam_n, which avoids a division by
-        # the slip speed.
+        # Write the sliding law as lam_1 u_2 = lam_2 u_1 and |lam_t| = mu lam_n. This form avoids a
+        # division by the slip speed.
         normal, along, across = contact.impulse
         on_velocity[1:] = [[0.0, -across, along], [0.0, 0.0, 0.0]]
         on_impulse[1:] = [
@@ -472,13 +499,13 @@ def _linearise_contact_law(contact: _StepContact) -> tuple[Floats, Floats]:
     return on_velocity, on_impulse
 
 
-def _element_forces(row: RowTangents, load: Floats) -> Floats:
+def _sum_element_force(row: RowTangents, load: Floats) -> Floats:
     """Return the generalised force of a contact's force elements under a load (N), with derivatives."""
     force: Floats = row["push"] + multiply_jets(row["lift"][..., None], load[:, None])
     return force
 
 
-def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
+def _solver_compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
     """Return the compliances of the contact solver from inverse masses, (1 + k, rows) per contact.
 
     A compliance is `COMPLIANCE` times an inverse mass: for normal rows the smallest of all normal rows, for
@@ -497,14 +524,18 @@ def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
     return compliances
 
 
-def _inverse_masses(mass: Floats, J: Floats, C: Floats) -> Floats:
-    """Return the inverse masses of the contact rows C with derivatives, 1/kg, (1 + k, rows).
+def _contact_inverse_masses(
+    mass_matrix: Floats, element_jacobian: Floats, constraint_rows: Floats
+) -> Floats:
+    """Return the inverse masses of the contact rows with derivatives, 1/kg, (1 + k, rows).
 
     They are the diagonal of C (M + h A)^-1 C' on the null space of the equality constraints J.
     """
-    n = mass.shape[1]
-    right = np.zeros((len(mass), n + J.shape[1], C.shape[1]))
-    right[:, :n] = np.swapaxes(C, 1, 2)
-    response = solve_saddle(mass, np.swapaxes(J, 1, 2), J, right)[:, :n]
-    W: Floats = (jet(C) @ jet(response)).stack
+    n = mass_matrix.shape[1]
+    right = np.zeros((len(mass_matrix), n + element_jacobian.shape[1], constraint_rows.shape[1]))
+    right[:, :n] = np.swapaxes(constraint_rows, 1, 2)
+    response = solve_saddle(
+        mass_matrix, np.swapaxes(element_jacobian, 1, 2), element_jacobian, right
+    )[:, :n]
+    W: Floats = (split_stack(constraint_rows) @ split_stack(response)).stack
     return np.diagonal(W, axis1=1, axis2=2)

@@ -61,7 +61,12 @@ class TangentProgram:
     state: tuple[str, ...]  # names of the program's inputs that form a state
 
     def __call__(
-        self, t: float, jets: Floats, along: Directions, dt: Floats | None = None, **fixed: Floats
+        self,
+        t: float,
+        state_with_derivatives: Floats,
+        directions: Directions,
+        time_derivatives: Floats | None = None,
+        **fixed: Floats,
     ) -> dict[str, Floats]:
         """Evaluate the outputs and their derivatives.
 
@@ -69,11 +74,11 @@ class TangentProgram:
         ----------
         t
             Time (s).
-        jets
+        state_with_derivatives
             One state with derivatives (1 + k, entries), or several (..., 1 + k, entries).
-        along
+        directions
             Derivatives of parameters and inputs along the k directions.
-        dt
+        time_derivatives
             Derivatives of the time along the directions, (k,); zero by default.
         fixed
             Other inputs of the program, by name; they have no derivatives.
@@ -83,32 +88,33 @@ class TangentProgram:
         Outputs with derivatives by name, (..., 1 + k, entries of the output).
         """
         inputs = self.code.inputs
-        k = len(along)
-        states = jets.reshape(-1, 1 + k, jets.shape[-1])
+        k = len(directions)
+        states = state_with_derivatives.reshape(-1, 1 + k, state_with_derivatives.shape[-1])
 
-        # One SIMD lane per state and direction; if there are no directions, one lane per state.
+        # One SIMD lane per state and direction of differentiation; without directions, one lane per
+        # state
         x = np.zeros((inputs.size, len(states), max(1, k)))
         x[inputs.t] = t
         x[inputs.span(self.state[0], self.state[-1])] = states[:, 0].T[:, :, None]
         for name, value in fixed.items():
             x[getattr(inputs, name)] = value[:, None, None]
         if k:
-            # Directions of differentiation in the order of `tangent_program`: time, state, inputs,
-            # parameters.
-            times = np.zeros(k) if dt is None else dt
+            # Order of the directions of differentiation, as in `tangent_program`: time, state,
+            # inputs, parameters
+            times = np.zeros(k) if time_derivatives is None else time_derivatives
             by_time, by_input, by_parameter = (
                 np.repeat(direction.T[:, None], len(states), axis=1)
-                for direction in (times[:, None], along.inputs, along.parameters)
+                for direction in (times[:, None], directions.inputs, directions.parameters)
             )
             by_state = np.moveaxis(states[:, 1:], 2, 0)
             x[inputs.seeds] = np.concatenate([by_time, by_state, by_input, by_parameter])
 
-        # The first half of the outputs are values, equal in all lanes of a state; the second half are
-        # derivatives.
+        # The first half of the outputs are values, which are equal in all lanes of a state. The
+        # second half are derivatives.
         out = self.code.batch(x.reshape(inputs.size, -1))["outputs"].reshape(-1, *x.shape[1:])
         half = len(out) // 2
         stack = np.concatenate([out[:half, :, :1], out[half:, :, :k]], axis=2)
-        stack = np.moveaxis(stack, 0, 2).reshape(*jets.shape[:-1], half)
+        stack = np.moveaxis(stack, 0, 2).reshape(*state_with_derivatives.shape[:-1], half)
         return {name: stack[..., getattr(self.layout, name)] for name in self.names}
 
 
@@ -124,25 +130,25 @@ def tangent_program(
     entries = [k for name in outputs for k in program.outputs[name]]
     varied = ("t", *state, "w", "parameters")
 
-    def build() -> Any:
+    def build_program() -> Any:
         """Trace the program with its directional derivatives."""
         joined = replace(program, outputs={"outputs": entries})
         return Native(with_tangents(joined, varied, "outputs", 1), system.artifacts.store)
 
     digest = system.artifacts.digest
     cache_key = None if key is None or digest is None else (digest, key)
-    code = Compiled(_CODE.get(cache_key, build), system.values)
+    code = Compiled(_CODE.get(cache_key, build_program), system.values)
     return TangentProgram(code, layout, tuple(outputs), tuple(state))
 
 
-def integrate(
+def integrate_with_derivatives(
     rates: Rates,
-    jets: Floats,
+    state_with_derivatives: Floats,
     start: float,
     times: Floats,
     numerics: Numerics,
     watch: Floats | None = None,
-    corners: Sequence[float] = (),
+    discontinuities: Sequence[float] = (),
     max_evaluations: float = math.inf,
 ) -> Floats:
     """Integrate a state with its derivatives; return both at given times, (times, 1 + k, entries).
@@ -151,7 +157,7 @@ def integrate(
     ----------
     rates
         Function that returns the time derivatives of state and derivatives.
-    jets
+    state_with_derivatives
         Initial state with derivatives, (1 + k, entries).
     start, times
         Initial time and increasing times of the samples (s).
@@ -159,7 +165,7 @@ def integrate(
         Tolerances of the integrator.
     watch
         Condition under which the vehicle has fallen, see `Problem.watch`.
-    corners
+    discontinuities
         Times (s) at which the rates are discontinuous. The integrator restarts there, because a step across
         a discontinuity would lose its order of accuracy.
     max_evaluations
@@ -170,38 +176,40 @@ def integrate(
     SimulationError
         If the vehicle falls, the integrator fails, or `max_evaluations` is exceeded.
     """
-    size = jets.size
+    size = state_with_derivatives.size
     later = times[times > start]
     if not len(later):
-        return np.repeat(jets[None], len(times), axis=0)
+        return np.repeat(state_with_derivatives[None], len(times), axis=0)
 
     end = float(later[-1])
     interval_end = end
     evaluations = 0
 
-    def evaluate(x: Floats) -> Floats:
-        """Return the rates for the integrator's state x = (time, jets)."""
+    def evaluate_rates(integrator_state: Floats) -> Floats:
+        """Return the rates for the integrator's state = (time, jets)."""
         nonlocal evaluations
-        # After an exception the integrator retries with a shorter step. It must not do so after Ctrl+C.
+        # After an exception the integrator retries with a shorter step. After Ctrl+C it must stop
+        # instead.
         if isinstance(call.error, KeyboardInterrupt):
             raise call.error
         evaluations += 1
         if evaluations > max_evaluations:
             raise SimulationError(
-                f"No gradient: at {x[0]:.6g} s of {end:g} s the equations are too stiff. Their rates were "
-                f"evaluated {max_evaluations:g} times; raise max_evaluations to continue."
+                f"No gradient: at {integrator_state[0]:.6g} s of {end:g} s the equations are too "
+                f"stiff. Their rates were evaluated {max_evaluations:g} times; raise max_evaluations "
+                "to continue."
             )
-        # Rates are continuous from the right at a discontinuity. At the end of an interval, evaluate them
-        # just before it.
-        t = min(float(x[0]), interval_end)
-        return rates(t, x[1:].reshape(jets.shape)).ravel()
+        # At a discontinuity, the rates are those after it. At the end of an interval, evaluate them
+        # just before the discontinuity.
+        t = min(float(integrator_state[0]), interval_end)
+        return rates(t, integrator_state[1:].reshape(state_with_derivatives.shape)).ravel()
 
-    call = Callback(evaluate, 1 + size, size)
+    call = Callback(evaluate_rates, 1 + size, size)
     watched = np.zeros(0) if watch is None else watch
     problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call, watch=watched)
-    y = np.ascontiguousarray(jets).ravel()
-    intervals = [np.repeat(jets[None], len(times) - len(later), axis=0)]
-    edges = [start, *sorted({float(t) for t in corners if start < t < end}), end]
+    y = np.ascontiguousarray(state_with_derivatives).ravel()
+    intervals = [np.repeat(state_with_derivatives[None], len(times) - len(later), axis=0)]
+    edges = [start, *sorted({float(t) for t in discontinuities if start < t < end}), end]
     for low, high in pairwise(edges):
         interval_end = end if high == end else float(np.nextafter(high, low))
         grid = np.union1d(later[(later > low) & (later <= high)], high)
@@ -220,5 +228,5 @@ def integrate(
                 f"{high:g} s. Compute a shorter motion."
             )
         y = samples[-1]
-        intervals.append(samples[np.isin(grid, later)].reshape(-1, *jets.shape))
+        intervals.append(samples[np.isin(grid, later)].reshape(-1, *state_with_derivatives.shape))
     return np.concatenate(intervals)

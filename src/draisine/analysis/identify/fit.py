@@ -27,8 +27,8 @@ from draisine.analysis.identify.noise import (
     LinearFit,
     NoiseModel,
     SampleBlock,
-    durbin_watson,
-    effective_samples,
+    count_effective_samples,
+    durbin_watson_statistic,
     sampling_steps,
 )
 from draisine.analysis.identify.recording import Recording, Run
@@ -39,31 +39,33 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
-# Largest number of Levenberg-Marquardt steps of one search; well-posed fits take fewer than 15
+# Largest number of Levenberg-Marquardt steps of one search; well-posed fits need fewer than 15.
 MAX_FIT_STEPS = 60
-# Largest number of evaluations of the equations of motion in one trial run, a few seconds of computing
-# time. Trial parameters that make the motion stiffer are rejected.
+# Largest number of evaluations of the equations of motion in one trial run, which take a few
+# seconds. Trial parameters that make the motion stiffer are rejected.
 MAX_EVALUATIONS = 10_000
-# Number of evaluations added to that limit for each sample; bicycles on tyres need fewer than 50
+# Number of evaluations that each sample adds to `MAX_EVALUATIONS`; bicycles on tyres need fewer
+# than 50 per sample.
 MAX_EVALUATIONS_PER_SAMPLE = 200
-# Largest number of re-estimates of the noise; each changes the weights by at most a tenth of the previous
-# change
+# Largest number of re-estimates of the noise; each one changes the weights by at most a tenth of
+# the previous change.
 MAX_NOISE_UPDATES = 20
-# Relative change of the residual norm by a step below which a search has converged
+# A search has converged if a step changes the residual norm by less than this fraction.
 STEP_CONVERGED = 1e-6
-# Relative change of the weights below which they have converged; fitted values then change by less than
-# 1e-3 of their standard deviation
+# The weights have converged if they change by less than this fraction; the fitted values then
+# change by less than 1e-3 of their standard deviation.
 WEIGHTS_CONVERGED = 1e-2
-# Smallest singular value of the Jacobian that counts towards its rank, as a fraction of the largest one;
-# the entries have errors of about 1e-8
+# Smallest singular value of the Jacobian that counts towards its rank, as a fraction of the largest
+# one; entries of the Jacobian have errors of about 1e-8.
 RANK_THRESHOLD = 1e-6
-# Smallest singular value of the Jacobian with unit columns below which unknowns are reported as
-# collinear: a collinearity index above 20, Brun et al. 2001.
+# Unknowns are reported as collinear if the Jacobian with unit columns has a smaller singular value.
+# This corresponds to a collinearity index above 20 (Brun et al. 2001).
 COLLINEARITY_THRESHOLD = 0.05
-# Standard deviation of random starts, as a fraction of the first guess; beyond 30 % most bicycles fall
+# Standard deviation of random starts, as a fraction of the first guess; if it exceeds 30 %, most
+# bicycles fall.
 START_SPREAD = 0.3
 
-# Tolerances of the integration; errors are far below the noise of any instrument
+# Tolerances of the integration; its errors are far below the noise of any instrument.
 FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)
 
 
@@ -175,12 +177,12 @@ class _FitProblem:
             k for k, (_, recording) in enumerate(self.recordings) if recording.fit_offset
         ]
         self.channels = list(dict.fromkeys(recording.output for _, recording in self.recordings))
-        self.names = self._names()
-        self.units = [self._unit(recording) for _, recording in self.recordings]
-        self.noise = self._noise_model(white_noise)
-        self._check()
+        self.names = self._unknown_names()
+        self.units = [self._residual_unit(recording) for _, recording in self.recordings]
+        self.noise = self._make_noise_model(white_noise)
+        self._check_sample_counts()
 
-    def _names(self) -> tuple[str, ...]:
+    def _unknown_names(self) -> tuple[str, ...]:
         """Return the names of the unknowns: parameters, then initial values of each run, then
         offsets.
         """
@@ -192,7 +194,7 @@ class _FitProblem:
         ]
         return (*self.shared, *initial_names, *zeros)
 
-    def _unit(self, recording: Recording) -> float:
+    def _residual_unit(self, recording: Recording) -> float:
         """Return the unit in which residuals of a recording are measured.
 
         It is the given standard deviation of the noise, or else the standard deviation of the
@@ -204,7 +206,7 @@ class _FitProblem:
         spread = float(np.std(np.concatenate(values)))
         return spread if spread > 0.0 else 1.0
 
-    def _noise_model(self, white: bool) -> NoiseModel:
+    def _make_noise_model(self, is_white: bool) -> NoiseModel:
         """Return the noise model of all channels.
 
         Channels with given standard deviations share one scale factor; each other channel has its
@@ -233,9 +235,9 @@ class _FitProblem:
             index = self.channels.index(recording.output)
             blocks.append(SampleBlock(rows, sampling_steps(recording.time), index))
             first = rows.stop
-        return NoiseModel(blocks, scales, white)
+        return NoiseModel(blocks, scales, is_white)
 
-    def _check(self) -> None:
+    def _check_sample_counts(self) -> None:
         """Raise an error if the recordings have too few samples to determine the unknowns and the
         noise.
         """
@@ -267,35 +269,38 @@ class _FitProblem:
         initial = [float(run.start[name]) for run in self.runs for name in self.initial]
         return np.array([*shared, *initial, *[0.0] * len(self.offsets)])
 
-    def machine(self, x: Floats) -> System:
+    def trial_system(self, unknowns: Floats) -> System:
         """Return the system with the trial values of the fitted parameters."""
-        return self.system.with_parameters(**dict(zip(self.shared, x.tolist(), strict=False)))
+        return self.system.with_parameters(
+            **dict(zip(self.shared, unknowns.tolist(), strict=False))
+        )
 
-    def start(self, r: int, x: Floats) -> dict[str, float]:
-        """Return the trial initial values of run r by name."""
-        first = len(self.shared) + r * len(self.initial)
-        values = x[first : first + len(self.initial)].tolist()
-        return dict(self.runs[r].start) | dict(zip(self.initial, values, strict=True))
+    def trial_start(self, run_index: int, unknowns: Floats) -> dict[str, float]:
+        """Return the trial initial values of one run by name."""
+        first = len(self.shared) + run_index * len(self.initial)
+        values = unknowns[first : first + len(self.initial)].tolist()
+        return dict(self.runs[run_index].start) | dict(zip(self.initial, values, strict=True))
 
-    def evaluate(self, x: Floats) -> tuple[Floats, Floats]:
+    def evaluate(self, unknowns: Floats) -> tuple[Floats, Floats]:
         """Return the residuals (samples,) in the units of the recordings, and the Jacobian
         (samples, unknowns).
         """
         with warnings.catch_warnings():
-            # Implausible trial values are allowed; only the result of the fit warns
+            # Suppress warnings of implausible trial values. The result of the fit warns if its
+            # values are implausible.
             warnings.simplefilter("ignore")
-            return self._evaluate(x)
+            return self._simulate_runs(unknowns)
 
-    def _evaluate(self, x: Floats) -> tuple[Floats, Floats]:
+    def _simulate_runs(self, unknowns: Floats) -> tuple[Floats, Floats]:
         """Simulate each run with its derivatives and return all residuals and the Jacobian."""
-        system = self.machine(x)
+        system = self.trial_system(unknowns)
         shared = len(self.shared)
         initial_count = len(self.initial)
         residuals: list[Floats] = []
         rows: list[Floats] = []
         for r, (run, motion) in enumerate(zip(self.runs, self.motions, strict=True)):
             times = np.unique(np.concatenate([recording.time for recording in run.recordings]))
-            gradient = motion(system, self.start(r, x), times)
+            gradient = motion(system, self.trial_start(r, unknowns), times)
             columns = [
                 *range(shared),
                 *range(shared + r * initial_count, shared + (r + 1) * initial_count),
@@ -304,57 +309,66 @@ class _FitProblem:
                 k = len(rows)
                 samples = np.searchsorted(times, recording.time)
                 output = motion.outputs.index(recording.output)
-                slopes = np.zeros((len(samples), len(x)))
+                slopes = np.zeros((len(samples), len(unknowns)))
                 slopes[:, columns] = gradient.derivatives[samples, output]
                 model = gradient.values[samples, output]
                 if k in self.offsets:
-                    offset_column = len(x) - len(self.offsets) + self.offsets.index(k)
+                    offset_column = len(unknowns) - len(self.offsets) + self.offsets.index(k)
                     slopes[:, offset_column] = 1.0
-                    model = model + x[offset_column]
+                    model = model + unknowns[offset_column]
                 residuals.append((model - recording.value) / self.units[k])
                 rows.append(slopes / self.units[k])
         return np.concatenate(residuals), np.concatenate(rows)
 
-    def prior_rows(self, x: Floats) -> tuple[Floats, Floats]:
+    def prior_rows(self, unknowns: Floats) -> tuple[Floats, Floats]:
         """Return the whitened residuals (m,) and derivatives (m, unknowns) of the prior; m = 0
         without a prior.
         """
         if self.prior is None:
-            return np.zeros(0), np.zeros((0, len(x)))
-        return self.prior.rows(self.names, x)
+            return np.zeros(0), np.zeros((0, len(unknowns)))
+        return self.prior.rows(self.names, unknowns)
 
-    def minimise(self, first: Floats | _FitMinimum, deviations: Floats) -> _FitMinimum:
+    def minimise(self, first_guess: Floats | _FitMinimum, deviations: Floats) -> _FitMinimum:
         """Return the minimum of the weighted squares that Levenberg-Marquardt reaches from a first
         guess.
 
-        `first` may be a minimum that was found with other standard deviations of the channels.
+        `first_guess` may be a minimum that was found with other standard deviations of the channels.
         """
 
-        def weighted(x: Floats, e: Floats, J: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        def weighted_residuals(
+            unknowns: Floats, residuals: Floats, jacobian: Floats
+        ) -> tuple[Floats, Floats, Floats, Floats]:
             """Return residuals and Jacobian divided by the standard deviations, then those of the prior."""
-            prior, slopes = self.prior_rows(x)
-            rows = self.noise.weigh(deviations, np.column_stack([J, e]))
-            return e, J, np.append(rows[:, -1], prior), np.vstack([rows[:, :-1], slopes])
+            prior, slopes = self.prior_rows(unknowns)
+            rows = self.noise.divide_by_deviations(
+                deviations, np.column_stack([jacobian, residuals])
+            )
+            return (
+                residuals,
+                jacobian,
+                np.append(rows[:, -1], prior),
+                np.vstack([rows[:, :-1], slopes]),
+            )
 
         damping = 1e-3
-        if isinstance(first, _FitMinimum):
-            x = first.values
-            e, J, r, K = weighted(x, first.residuals, first.jacobian)
+        if isinstance(first_guess, _FitMinimum):
+            x = first_guess.values
+            e, J, r, K = weighted_residuals(x, first_guess.residuals, first_guess.jacobian)
         else:
-            x = first
-            e, J, r, K = weighted(x, *self.evaluate(x))
+            x = first_guess
+            e, J, r, K = weighted_residuals(x, *self.evaluate(x))
         for _ in range(MAX_FIT_STEPS):
-            U, s, V, null, size = self._scaled(K)
+            U, s, V, null, size = self._decompose_scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
             if len(null):
-                # Many steps may have the same effect on the residuals: choose the one with the smallest
-                # relative changes of the unknowns.
+                # Many steps may have the same effect on the residuals. Choose the one with the
+                # smallest relative changes of the unknowns.
                 scale = np.where(x == 0.0, 1.0 / size, np.abs(x))
                 free = (null / size).T
                 step += free @ np.linalg.lstsq(free / scale[:, None], -step / scale)[0]
             edge: DraisineError | None = None
             try:
-                trial = weighted(x + step, *self.evaluate(x + step))
+                trial = weighted_residuals(x + step, *self.evaluate(x + step))
                 better = bool(trial[2] @ trial[2] <= r @ r)
             # Reject the trial step: its parameters are physically invalid, or the vehicle falls.
             except DraisineError as error:
@@ -375,48 +389,48 @@ class _FitProblem:
             f"The fit does not converge within {MAX_FIT_STEPS} steps. Start it closer, or fit fewer unknowns."
         )
 
-    def _scaled(self, K: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Return the SVD of the Jacobian K with unit columns, its null directions and the column
+    def _decompose_scaled(self, jacobian: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return the SVD of the Jacobian with unit columns, its null directions and the column
         norms.
         """
-        size = np.sqrt(np.sum(K * K, axis=0))
+        size = np.sqrt(np.sum(jacobian * jacobian, axis=0))
         if np.any(size == 0.0):
             name = self.names[int(np.argmin(size))]
             raise ParameterError(
                 f"The recordings do not depend on {name!r}. Remove it from the unknowns, or record an output "
                 "that it influences."
             )
-        U, s, V = np.linalg.svd(K / size, full_matrices=False)
+        U, s, V = np.linalg.svd(jacobian / size, full_matrices=False)
         kept = s > RANK_THRESHOLD * s[0]
         return U[:, kept], s[kept], V[kept], V[~kept], size
 
-    def other_starts(self, first: Floats, count: int, seed: int) -> list[Floats]:
+    def draw_starts(self, first_guess: Floats, count: int, seed: int) -> list[Floats]:
         """Return random starts of further searches, drawn about the first guess, (count, unknowns).
 
         The standard deviation of an unknown is that of its prior. Without a prior it is 30 % of the
         first guess; if that is zero, a change that alters the outputs by 30 % of the signals.
         """
-        _, J = self.evaluate(first)
+        _, J = self.evaluate(first_guess)
         blocks = zip(self.noise.blocks, self.recordings, self.units, strict=True)
         signals = np.concatenate([one.value / unit for _, (_, one), unit in blocks])
         with np.errstate(divide="ignore"):
             reach = START_SPREAD * np.linalg.norm(signals) / np.linalg.norm(J, axis=0)
-            spread = np.where(first == 0.0, reach, START_SPREAD * np.abs(first))
+            spread = np.where(first_guess == 0.0, reach, START_SPREAD * np.abs(first_guess))
         if self.prior is not None:
             for k, name in enumerate(self.names):
                 if name in self.prior.mean:
                     place = list(self.prior.mean).index(name)
                     spread[k] = np.sqrt(self.prior.covariance[place, place])
-        draws = np.random.default_rng(seed).standard_normal((count, len(first)))
-        return [first + spread * draw for draw in draws]
+        draws = np.random.default_rng(seed).standard_normal((count, len(first_guess)))
+        return [first_guess + spread * draw for draw in draws]
 
-    def linear_fit(self, minimum: _FitMinimum, deviations: Floats) -> LinearFit:
+    def linearise_fit(self, minimum: _FitMinimum, deviations: Floats) -> LinearFit:
         """Return the fit linearised at a minimum, restricted to combinations that data and prior
         determine.
         """
         prior, slopes = self.prior_rows(minimum.values)
-        rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
-        _, _, V, _, size = self._scaled(rows)
+        rows = np.vstack([self.noise.divide_by_deviations(deviations, minimum.jacobian), slopes])
+        _, _, V, _, size = self._decompose_scaled(rows)
         basis = V.T / size[:, None]
         return LinearFit(
             self.noise,
@@ -427,10 +441,12 @@ class _FitProblem:
             basis,
         )
 
-    def combinations(self, minimum: _FitMinimum, deviations: Floats) -> tuple[Combination, ...]:
+    def find_poor_combinations(
+        self, minimum: _FitMinimum, deviations: Floats
+    ) -> tuple[Combination, ...]:
         """Return the combinations of unknowns that the recordings determine poorly or not at all."""
         _, slopes = self.prior_rows(minimum.values)
-        rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
+        rows = np.vstack([self.noise.divide_by_deviations(deviations, minimum.jacobian), slopes])
         size = np.linalg.norm(rows, axis=0)
         _, s, V = np.linalg.svd(rows / size, full_matrices=True)
         s = np.append(s, np.zeros(len(V) - len(s)))
@@ -451,16 +467,16 @@ class _FitProblem:
         return tuple(out)
 
 
-def _reduced_echelon_basis(null: Floats) -> Floats:
+def _reduced_echelon_basis(null_space: Floats) -> Floats:
     """Return the reduced echelon basis of a null space, in which each direction has a pivot 1 of
     its own.
     """
     from scipy.linalg import qr
 
-    if not len(null):
-        return null
-    pivots = qr(null, pivoting=True, mode="r")[1][: len(null)]
-    return np.asarray(np.linalg.solve(null[:, pivots], null), float)
+    if not len(null_space):
+        return null_space
+    pivots = qr(null_space, pivoting=True, mode="r")[1][: len(null_space)]
+    return np.asarray(np.linalg.solve(null_space[:, pivots], null_space), float)
 
 
 def label_run_unknown(name: str, run: Run) -> str:
@@ -533,7 +549,9 @@ def identify(
         if list(unknowns).count(name) > 1:
             raise ParameterError(f"The unknown {name!r} is given twice; leave one out.")
     if starts < 1:
-        raise ParameterError(f"starts = {starts}: give a number from 1 on.")
+        raise ParameterError(
+            f"starts = {starts}: at least one start is required. State a number from 1 on."
+        )
     common = [name for name in runs[0].start if all(name in run.start for run in runs)]
     available = [*system.parameters, *common]
     expect_parameters(system.vehicle, unknowns, available, "parameter or initial value")
@@ -557,15 +575,15 @@ def _search_minima(problem: _FitProblem, starts: int, seed: int) -> tuple[_FitMi
     outcome.
     """
     first = problem.first_values()
-    others = problem.other_starts(first, starts - 1, seed) if starts > 1 else []
+    others = problem.draw_starts(first, starts - 1, seed) if starts > 1 else []
     minima = []
     reason: DraisineError | None = None
     for x in (first, *others):
         try:
             minima.append(problem.minimise(x, np.ones(len(problem.channels))))
         except DraisineError as error:
-            # Randomly drawn starts may be physically invalid and are skipped; an invalid first
-            # guess of the user is an error.
+            # Skip randomly drawn starts that are physically invalid. An invalid first guess of the
+            # user is an error.
             if x is first and not isinstance(error, SimulationError):
                 raise
             reason = reason or error
@@ -573,8 +591,8 @@ def _search_minima(problem: _FitProblem, starts: int, seed: int) -> tuple[_FitMi
         assert reason is not None
         raise reason
     best = min(minima, key=lambda minimum: minimum.cost)
-    # Two minima are equal within the tolerance of a search. With noise-free data the residuals are
-    # only integration errors.
+    # Two minima are equal if their costs agree within the tolerance of a search. With noise-free
+    # data the residuals are integration errors only.
     bound = best.cost * (1.0 + 1e-3) + 1e-9 * len(best.residuals)
     same = sum(minimum.cost <= bound for minimum in minima)
     return best, Searches(same, len(minima) - same, starts - len(minima))
@@ -585,7 +603,7 @@ def _reweight_fit(problem: _FitProblem, best: _FitMinimum, searches: Searches) -
     weights.
     """
     deviations = np.ones(len(problem.channels))
-    linear = problem.linear_fit(best, deviations)
+    linear = problem.linearise_fit(best, deviations)
     noise = linear.estimate_noise()
     # The weight of a single channel does not change the minimum, unless there is a prior.
     updates = MAX_NOISE_UPDATES if len(deviations) > 1 or problem.prior is not None else 0
@@ -594,12 +612,12 @@ def _reweight_fit(problem: _FitProblem, best: _FitMinimum, searches: Searches) -
         change = np.abs(np.log(update / deviations)).max()
         deviations = update
         best = problem.minimise(best, deviations)
-        linear = problem.linear_fit(best, deviations)
+        linear = problem.linearise_fit(best, deviations)
         noise = linear.estimate_noise()
         if change < WEIGHTS_CONVERGED:
             break
     covariance = linear.covariance(noise)
-    combinations = problem.combinations(best, deviations)
+    combinations = problem.find_poor_combinations(best, deviations)
     undetermined = {name for c in combinations if not c.strength for name in c.parts}
     for k, name in enumerate(problem.names):
         if name in undetermined:
@@ -616,9 +634,9 @@ def _reweight_fit(problem: _FitProblem, best: _FitMinimum, searches: Searches) -
         values=best.values,
         covariance=covariance,
         degrees_of_freedom=linear.degrees_of_freedom(noise),
-        system=problem.machine(best.values),
+        system=problem.trial_system(best.values),
         runs=tuple(problem.runs),
-        starts=tuple(problem.start(r, best.values) for r in range(len(problem.runs))),
+        starts=tuple(problem.trial_start(r, best.values) for r in range(len(problem.runs))),
         fitted=tuple(fitted),
         channels=_describe_channels(problem, best, noise),
         combinations=combinations,
@@ -667,9 +685,9 @@ def _describe_channels(
                 explained=1.0 - float(np.var(e)) / variance if variance > 0.0 else float("nan"),
                 deviation=float(scale[c] * members[0][2]),
                 correlation=float(phi[c]),
-                effective_samples=effective_samples(steps, float(phi[c])),
-                durbin_watson=durbin_watson(raw),
-                durbin_watson_innovations=durbin_watson(after),
+                effective_samples=count_effective_samples(steps, float(phi[c])),
+                durbin_watson=durbin_watson_statistic(raw),
+                durbin_watson_innovations=durbin_watson_statistic(after),
             )
         )
     return tuple(out)

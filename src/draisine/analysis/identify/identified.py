@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 STRONG_CORRELATION = 0.9  # smallest correlation of two unknowns at which reports list the pair
-# Ratio of posterior to prior standard deviation above which an unknown counts as not determined by the
-# recordings
+# Ratio of posterior to prior standard deviation above which the recordings count as not determining
+# an unknown.
 PRIOR_ONLY = 0.9
 
 
@@ -30,14 +30,15 @@ class Channel:
     output: str
     samples: int
     rms: float  # RMS residual, in the unit of the output
-    # RMS residual divided by the given deviation; None if the deviation was estimated
+    # RMS residual divided by the given standard deviation; None if the standard deviation was
+    # estimated
     normalised_rms: float | None
     explained: float  # share of the signal's variance that the model explains
     deviation: float  # estimated standard deviation of the noise, in the unit of the output
     correlation: float  # correlation phi of successive noise samples
     effective_samples: float  # number of independent samples with the same information on the mean
     durbin_watson: float  # Durbin-Watson statistic of the residuals; about 2 if they are white
-    # Durbin-Watson statistic after prewhitening; about 2 if the noise model is adequate
+    # Durbin-Watson statistic of the whitened residuals; about 2 if the noise model is adequate
     durbin_watson_innovations: float
 
 
@@ -46,7 +47,8 @@ class Combination:
     """Linear combination of unknowns whose effects on the recordings cancel."""
 
     parts: Mapping[str, float]  # change of each unknown in its own unit; the first change is 1
-    # Singular value of the Jacobian with unit columns; 0 if the combination has no effect
+    # Singular value of the Jacobian with unit columns; 0 if the combination has no effect on the
+    # recordings
     strength: float
 
     def __str__(self) -> str:
@@ -64,7 +66,7 @@ class Searches:
     def __str__(self) -> str:
         total = self.same_minimum + self.worse_minimum + self.failed
         ends = [
-            f"{self.same_minimum} of {_with_noun(total, 'search', 'searches')} ended in this minimum"
+            f"{self.same_minimum} of {_count_noun(total, 'search', 'searches')} ended in this minimum"
         ]
         ends += [f"{self.worse_minimum} in a worse one"] if self.worse_minimum else []
         ends += [f"{self.failed} failed"] if self.failed else []
@@ -89,12 +91,12 @@ class Identified:
     starts: tuple[dict[str, float], ...]  # fitted initial values of each run, by name
     fitted: tuple[Floats, ...]  # simulated outputs at the samples of each recording, run by run
     channels: tuple[Channel, ...]
-    # Combinations of unknowns that are poorly or not determined
+    # Linear combinations of unknowns that the recordings determine poorly or not at all
     combinations: tuple[Combination, ...]
     searches: Searches  # numbers of searches by outcome
     # Prior standard deviations by name, for unknowns with a prior
     prior_deviations: dict[str, float] = field(default_factory=dict)
-    # Attributes of stored files: control law, Python script
+    # Attributes that are written to files: control law, Python script
     made: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -139,13 +141,13 @@ class Identified:
             if not np.isfinite(size) or size > PRIOR_ONLY * self.prior_deviations.get(name, np.inf)
         )
 
-    def _recordings(self) -> Iterator[tuple[Run, Recording, Floats]]:
+    def _list_recordings(self) -> Iterator[tuple[Run, Recording, Floats]]:
         """Yield each recording with the index of its run and its fitted values."""
         pairs = [(run, one) for run in self.runs for one in run.recordings]
         for (run, one), fitted in zip(pairs, self.fitted, strict=True):
             yield run, one, fitted
 
-    def _units(self) -> dict[str, str]:
+    def _collect_units(self) -> dict[str, str]:
         """Return the units of unknowns and outputs by name."""
         model = self.system.model
         units = observation_units(model) | state_units(model)
@@ -155,15 +157,15 @@ class Identified:
     def unit(self, name: str) -> str:
         """Return the unit of an unknown or of an output."""
         plain = name.removeprefix("offset of ").partition("[")[0]
-        return self._units().get(plain, "")
+        return self._collect_units().get(plain, "")
 
     def __repr__(self) -> str:
         samples = sum(channel.samples for channel in self.channels)
-        lines = [f"Fit of {samples} samples in {_with_noun(len(self.runs), 'run', 'runs')}"]
-        lines += [*self._unknown_lines(), *self._channel_lines(), *self.remarks()]
+        lines = [f"Fit of {samples} samples in {_count_noun(len(self.runs), 'run', 'runs')}"]
+        lines += [*self._describe_unknowns(), *self._describe_channels(), *self.remarks()]
         return "\n".join(lines)
 
-    def _unknown_lines(self) -> list[str]:
+    def _describe_unknowns(self) -> list[str]:
         """Return the lines of the report on the unknowns: value, deviation, unit."""
         width = max(map(len, self.names))
         lines = []
@@ -171,10 +173,12 @@ class Identified:
             low, high = self.interval(name)
             digits = f"95 %: {low:.4g} to {high:.4g}" if np.isfinite(size) else "not determined"
             unit = self.unit(name)
-            lines.append(f"  {name:<{width}}  {with_deviation(value, size)} {unit} ({digits})")
+            lines.append(
+                f"  {name:<{width}}  {format_with_deviation(value, size)} {unit} ({digits})"
+            )
         return lines
 
-    def _channel_lines(self) -> list[str]:
+    def _describe_channels(self) -> list[str]:
         """Return the lines of the report on the outputs: residuals and noise."""
         lines = []
         for one in self.channels:
@@ -225,7 +229,7 @@ class Identified:
         """
         import xarray
 
-        rows = list(self._recordings())
+        rows = list(self._list_recordings())
         measured = np.concatenate([one.value for _, one, _ in rows])
         fitted = np.concatenate(self.fitted)
         lengths = [len(one.time) for _, one, _ in rows]
@@ -266,12 +270,12 @@ class Identified:
         )
 
 
-def _with_noun(number: int, noun: str, plural: str) -> str:
+def _count_noun(count: int, noun: str, plural: str) -> str:
     """Return a number with its noun, such as "1 search" or "3 searches"."""
-    return f"{number} {noun if number == 1 else plural}"
+    return f"{count} {noun if count == 1 else plural}"
 
 
-def with_deviation(value: float, deviation: float) -> str:
+def format_with_deviation(value: float, deviation: float) -> str:
     """Return a value with its standard deviation as text, rounded to two digits of the deviation.
 
     >>> with_deviation(0.0641234, 0.00081), with_deviation(7012.3, 210.0)

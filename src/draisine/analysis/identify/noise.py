@@ -28,18 +28,23 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 
-# Largest correlation of successive samples; beyond it the noise cannot be distinguished from an offset
+# Largest correlation of successive samples. Beyond it, the noise cannot be distinguished from an
+# offset.
 MAX_CORRELATION = 0.999
-# Smallest standard deviation of the noise, in units of the residuals; integration errors are about 1e-8
+# Smallest standard deviation of the noise, in units of the residuals; integration errors are about
+# 1e-8.
 MIN_SCALE = 1e-9
-# Step of central differences in log s and artanh phi; their error is its square, 1e-6
+# Step of central differences in the noise coefficients log s and artanh phi; the error of a
+# difference is its square, 1e-6.
 LIKELIHOOD_STEP = 1e-3
-# Smallest second derivative of the deviance; usual values are twice the number of samples
+# Smallest second derivative of the deviance that is accepted; usual values are twice the number of
+# samples.
 MIN_CURVATURE = 1e-3
-# Largest number of Newton steps that maximise the likelihood; from moment estimates it takes fewer than 10
+# Largest number of Newton steps that maximise the likelihood; from moment estimates fewer than 10
+# are needed.
 MAX_LIKELIHOOD_STEPS = 50
-# Newton step in log s and artanh phi below which the iteration has converged; the standard error of both
-# with n samples is about n^-1/2
+# The Newton iteration in log s and artanh phi has converged below this step; the standard error of
+# both with n samples is about n^-1/2.
 NEWTON_CONVERGED = 1e-5
 
 
@@ -69,12 +74,12 @@ class NoiseModel:
         return max(self.scales) + 1, len(self.scales)
 
     @property
-    def unit(self) -> Floats:
+    def unit_coefficients(self) -> Floats:
         """Coefficients (log s = 0, artanh phi = 0) of white noise with unit deviation."""
         return np.zeros(sum(self.size))
 
     @property
-    def bounds(self) -> list[tuple[float, float]]:
+    def coefficient_bounds(self) -> list[tuple[float, float]]:
         """Lower and upper bounds of the noise coefficients log s and artanh phi."""
         scales, channels = self.size
         low = np.log(MIN_SCALE)
@@ -98,7 +103,7 @@ class NoiseModel:
         phi = self.correlations(coefficients)
         return self.deviations(coefficients) * np.sqrt((1.0 + phi) / (1.0 - phi))
 
-    def weigh(self, deviations: Floats, rows: Floats) -> Floats:
+    def divide_by_deviations(self, deviations: Floats, rows: Floats) -> Floats:
         """Divide each row of an array (samples, columns) by the standard deviation of its channel."""
         out = np.empty_like(rows)
         for block in self.blocks:
@@ -112,7 +117,7 @@ class NoiseModel:
         s = self.deviations(coefficients)
         for block in self.blocks:
             c = block.channel
-            out[block.rows] = innovations(rows[block.rows], block.steps, phi[c]) / s[c]
+            out[block.rows] = compute_innovations(rows[block.rows], block.steps, phi[c]) / s[c]
         return out
 
     def log_determinant(self, coefficients: Floats) -> float:
@@ -127,7 +132,7 @@ class NoiseModel:
         return total
 
 
-def innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
+def compute_innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
     """Return the innovations of one recording (samples, columns), scaled to the variance of its samples."""
     out = rows.copy()
     powers = phi**steps
@@ -136,9 +141,10 @@ def innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
     return out
 
 
-def correlated_product(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
+def multiply_correlated(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
     """Return J' R J for rows J (samples, columns) and their correlation matrix R, in linear time."""
-    # Recursive form of u_i = sum over j <= i of R_ij J_j.
+    # Compute u_i = sum over j <= i of R_ij J_j recursively, because R_ij is a product of the
+    # correlations between successive samples.
     sums = rows.copy()
     for k, power in enumerate(phi**steps):
         sums[k + 1] += power * sums[k]
@@ -168,14 +174,15 @@ class LinearFit:
     model: NoiseModel
     deviations: Floats  # standard deviations by which the fit divides the residuals, (channels,)
     residuals: Floats  # residuals at the solution, (samples,)
-    # Derivatives of the residuals by the determined combinations, (samples, combinations)
+    # Derivatives of the residuals by the determined combinations of unknowns, (samples,
+    # combinations)
     jacobian: Floats
-    # Whitened derivatives of the prior's residuals, with the residuals in the last column,
+    # Whitened derivatives of the prior's residuals; the last column contains these residuals,
     # (residuals, combinations + 1)
     prior: Floats
     basis: Floats  # determined combinations of unknowns as columns, (unknowns, combinations)
 
-    def triangle(self, coefficients: Floats) -> Floats:
+    def triangular_factor(self, coefficients: Floats) -> Floats:
         """Return the triangular QR factor of the whitened [J, e], including the rows of the prior."""
         rows = np.column_stack([self.jacobian, self.residuals])
         stacked = np.vstack([self.model.whiten(coefficients, rows), self.prior])
@@ -183,10 +190,10 @@ class LinearFit:
 
     def deviance(self, coefficients: Floats) -> float:
         """Return the deviance, -2 log of the restricted likelihood up to a constant."""
-        R = self.triangle(coefficients)
+        R = self.triangular_factor(coefficients)
         k = self.jacobian.shape[1]
         information = 2.0 * float(np.sum(np.log(np.abs(np.diag(R)[:k]))))
-        # With fewer residuals than unknowns, the fit is exact and the residuals vanish.
+        # With fewer residuals than unknowns the fit is exact, so that the residuals vanish.
         squares = float(R[k, k] ** 2) if len(R) > k else 0.0
         return self.model.log_determinant(coefficients) + information + squares
 
@@ -194,7 +201,7 @@ class LinearFit:
         """Return the covariance of the unknowns (unknowns, unknowns) for correlated noise and the
         fit's weights.
         """
-        J = self.model.weigh(self.deviations, self.jacobian)
+        J = self.model.divide_by_deviations(self.deviations, self.jacobian)
         prior = self.prior[:, :-1]
         R = np.linalg.qr(np.vstack([J, prior]), mode="r")
         phi = self.model.correlations(coefficients)
@@ -202,7 +209,7 @@ class LinearFit:
         middle = prior.T @ prior
         for block in self.model.blocks:
             c = block.channel
-            middle += ratio[c] ** 2 * correlated_product(J[block.rows], block.steps, phi[c])
+            middle += ratio[c] ** 2 * multiply_correlated(J[block.rows], block.steps, phi[c])
         half = self.basis @ np.linalg.inv(R) @ np.linalg.inv(R).T
         return half @ middle @ half.T
 
@@ -210,11 +217,11 @@ class LinearFit:
         """Return the noise coefficients that maximise the restricted likelihood, by Newton's
         method.
         """
-        low, high = np.array(self.model.bounds).T
-        coefficients = np.clip(self._moments(), low, high)
+        low, high = np.array(self.model.coefficient_bounds).T
+        coefficients = np.clip(self._estimate_moments(), low, high)
         for _ in range(MAX_LIKELIHOOD_STEPS):
-            value, slope, hessian = self._expand(coefficients)
-            # A coefficient at its bound stays there if the likelihood grows beyond it.
+            value, slope, hessian = self._expand_deviance(coefficients)
+            # A coefficient at its bound keeps its value if the likelihood grows beyond the bound.
             free = ~(
                 ((coefficients <= low) & (slope > 0.0)) | ((coefficients >= high) & (slope < 0.0))
             )
@@ -233,7 +240,7 @@ class LinearFit:
                 break
         return coefficients
 
-    def _moments(self) -> Floats:
+    def _estimate_moments(self) -> Floats:
         """Return moment estimates of the noise coefficients: RMS residual, and phi from
         Durbin-Watson.
         """
@@ -246,32 +253,34 @@ class LinearFit:
             g = model.scales[block.channel]
             squares[g] = np.append(squares[g], e**2)
             pairs[block.channel].append((e, block.steps))
-        phi = np.clip(1.0 - 0.5 * np.array([durbin_watson(each) for each in pairs]), -0.9, 0.9)
+        phi = np.clip(
+            1.0 - 0.5 * np.array([durbin_watson_statistic(each) for each in pairs]), -0.9, 0.9
+        )
         variances = np.array([np.mean(each) for each in squares])
         return np.append(
             0.5 * np.log(np.maximum(variances, MIN_SCALE**2)), np.arctanh(np.nan_to_num(phi))
         )
 
-    def _expand(self, at: Floats) -> tuple[float, Floats, Floats]:
+    def _expand_deviance(self, coefficients: Floats) -> tuple[float, Floats, Floats]:
         """Return the deviance, its gradient and its Hessian by central differences."""
         h = LIKELIHOOD_STEP
-        units = h * np.eye(len(at))
-        value = self.deviance(at)
-        plus = np.array([self.deviance(at + u) for u in units])
-        minus = np.array([self.deviance(at - u) for u in units])
+        units = h * np.eye(len(coefficients))
+        value = self.deviance(coefficients)
+        plus = np.array([self.deviance(coefficients + u) for u in units])
+        minus = np.array([self.deviance(coefficients - u) for u in units])
         hessian = np.diag(plus - 2.0 * value + minus)
-        for a in range(len(at)):
+        for a in range(len(coefficients)):
             for b in range(a):
-                both = self.deviance(at + units[a] + units[b])
-                both += self.deviance(at - units[a] - units[b])
+                both = self.deviance(coefficients + units[a] + units[b])
+                both += self.deviance(coefficients - units[a] - units[b])
                 single = plus[a] + minus[a] + plus[b] + minus[b]
                 hessian[a, b] = hessian[b, a] = 0.5 * (both - single) + value
         return value, (plus - minus) / (2.0 * h), hessian / h**2
 
     def degrees_of_freedom(self, coefficients: Floats) -> Floats:
         """Return Satterthwaite's degrees of freedom of each unknown, (unknowns,)."""
-        low, high = np.array(self.model.bounds).T
-        # A coefficient at its bound is fixed and contributes no uncertainty.
+        low, high = np.array(self.model.coefficient_bounds).T
+        # A coefficient at its bound is fixed, so that it contributes no uncertainty.
         inside = (coefficients > low) & (coefficients < high)
         steps = LIKELIHOOD_STEP * np.eye(len(coefficients))[inside]
         variance = np.diag(self.covariance(coefficients))
@@ -279,8 +288,8 @@ class LinearFit:
         for a, h in enumerate(steps):
             ends = self.covariance(coefficients + h) - self.covariance(coefficients - h)
             slopes[a] = np.diag(ends) / (2.0 * LIKELIHOOD_STEP)
-        # The covariance of the coefficients is twice the inverse Hessian of the deviance.
-        hessian = self._expand(coefficients)[2][np.ix_(inside, inside)]
+        # The covariance of the noise coefficients is twice the inverse Hessian of the deviance.
+        hessian = self._expand_deviance(coefficients)[2][np.ix_(inside, inside)]
         values, vectors = np.linalg.eigh(hessian)
         projected = vectors.T @ slopes
         spread = 2.0 * np.sum(projected.T**2 / np.maximum(values, MIN_CURVATURE), axis=1)
@@ -288,7 +297,7 @@ class LinearFit:
             return np.maximum(1.0, 2.0 * variance**2 / spread)
 
 
-def durbin_watson(blocks: Sequence[tuple[Floats, NDArray[np.int64]]]) -> float:
+def durbin_watson_statistic(blocks: Sequence[tuple[Floats, NDArray[np.int64]]]) -> float:
     """Return the Durbin-Watson statistic: sum of squared successive differences over sum of
     squares.
 
@@ -305,7 +314,7 @@ def durbin_watson(blocks: Sequence[tuple[Floats, NDArray[np.int64]]]) -> float:
     return differences / squares if squares > 0.0 else float("nan")
 
 
-def effective_samples(blocks: Sequence[NDArray[np.int64]], phi: float) -> float:
+def count_effective_samples(blocks: Sequence[NDArray[np.int64]], phi: float) -> float:
     """Return the number of independent samples with the same information on the mean: 1' R^-1 1.
 
     R is the correlation matrix of the samples.
@@ -315,4 +324,4 @@ def effective_samples(blocks: Sequence[NDArray[np.int64]], phi: float) -> float:
     """
     ones = [np.ones((len(steps) + 1, 1)) for steps in blocks]
     pairs = zip(ones, blocks, strict=True)
-    return float(sum(np.sum(innovations(rows, steps, phi) ** 2) for rows, steps in pairs))
+    return float(sum(np.sum(compute_innovations(rows, steps, phi) ** 2) for rows, steps in pairs))

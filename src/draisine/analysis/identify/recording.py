@@ -173,18 +173,18 @@ class Run:
         for option in (deviations, offsets):
             expect_known("Not among the fitted outputs:", option, outputs)
 
-        def samples(column: str) -> tuple[Floats, Floats]:
+        def read_samples(column: str) -> tuple[Floats, Floats]:
             """Return the times (s) and values of one column."""
             series = data[column].dropna("time") if drop_missing else data[column]
             return series["time"].values.astype(float), series.values.astype(float)
 
         recordings = [
-            Recording(output, *samples(output), deviations.get(output), output in offsets)
+            Recording(output, *read_samples(output), deviations.get(output), output in offsets)
             for output in outputs
         ]
         signals = []
         for target, column in inputs.items():
-            time, value = samples(column)
+            time, value = read_samples(column)
             check_samples(f"Column {column!r} of input {target!r}", time, value)
             signals.append(Table(target, tuple(time.tolist()), tuple(value.tolist())))
         return cls(start, recordings, signals, name)

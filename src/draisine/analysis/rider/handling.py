@@ -17,7 +17,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium import Steady
 from draisine.analysis.linear import Linear
-from draisine.analysis.rider.loops import least_over_frequency, rider_plant, siso
+from draisine.analysis.rider.loops import make_single_loop, minimise_over_frequency, rider_plant
 from draisine.control import HEADING_ERROR, OFFSET
 from draisine.control.loop_rider import LoopRider
 from draisine.errors import ConfigurationError, ParameterError, expect
@@ -94,26 +94,26 @@ def handling(run: Trajectory, input: str = "steer") -> Handling:
     offset = states[:, names.index(OFFSET)]
     torque = data["inputs"].sel(input=input).values
     rate = data["lean_rate"].values
-    speed = _mean(t, data["forward_speed"].values)
+    speed = _time_average(t, data["forward_speed"].values)
     top = float(np.abs(rate).max())
     largest = float(np.abs(torque).max())
     return Handling(
         run.outcome == "completed",
         float(np.abs(offset).max()),
-        math.sqrt(_mean(t, offset**2)),
+        math.sqrt(_time_average(t, offset**2)),
         float(offset[-1]),
         float(np.abs(states[:, names.index(HEADING_ERROR)]).max()),
         largest,
-        math.sqrt(_mean(t, torque**2)),
+        math.sqrt(_time_average(t, torque**2)),
         float(np.abs(data["lean"].values).max()),
         top,
         largest / (speed * top) if speed * top > 0.0 else math.nan,
     )
 
 
-def _mean(t: Floats, x: Floats) -> float:
-    """Return the time average of x over times t (s), by the trapezium rule."""
-    return float(np.sum((x[1:] + x[:-1]) / 2.0 * np.diff(t)) / (t[-1] - t[0]))
+def _time_average(times: Floats, series: Floats) -> float:
+    """Return the time average of a series over times (s), by the trapezium rule."""
+    return float(np.sum((series[1:] + series[:-1]) / 2.0 * np.diff(times)) / (times[-1] - times[0]))
 
 
 def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
@@ -145,7 +145,7 @@ def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
     torque = turn.inputs[input]
     if abs(lean) < STRAIGHT_LEAN:
         raise ConfigurationError("turning_indices: the motion is straight. Prescribe a lean.")
-    # Lean is positive to the right, torque and yaw to the left.
+    # Lean is positive to the right, but torque and yaw are positive to the left.
     acceleration = values["forward_speed"] * values["yaw_rate"]
     return {"acceleration_index": torque / acceleration, "roll_index": -torque / lean}
 
@@ -212,7 +212,8 @@ def handling_quality(system: System, rider: LoopRider, speed: float) -> Handling
     for name in inner:
         b = rider.gains[name] * b
         A = A - np.outer(b, rows[name])
-    # Path coordinates and the speed are not part of the three inner loops.
+    # Path coordinates and the forward speed are not part of the three inner loops: leave their zero
+    # eigenvalues out.
     moved = np.linalg.eigvals(A)
     if moved.real.max() > 1e-7 * np.abs(moved).max():
         raise ConfigurationError(
@@ -229,13 +230,13 @@ def handling_quality(system: System, rider: LoopRider, speed: float) -> Handling
     drive = np.append(b / rider.gains["lean"], [0.0, 0.0])
     recipe = call_recipe("quality", handling_quality, system, rider, speed)
     attributes = provenance(system, rider, f"{recipe}linear = quality.metric\n")
-    metric = replace(siso(filtered, drive, np.eye(n + 2)[-1]), made=attributes)
+    metric = replace(make_single_loop(filtered, drive, np.eye(n + 2)[-1]), made=attributes)
 
-    def size(frequency: float) -> float:
+    def metric_magnitude(frequency: float) -> float:
         """Return the magnitude of the metric at a frequency (rad/s)."""
         return abs(complex(metric.response(frequency)[0, 0, 0]))
 
-    smallest, frequency = least_over_frequency(lambda x: -size(x), filtered)
+    smallest, frequency = minimise_over_frequency(lambda x: -metric_magnitude(x), filtered)
     return HandlingQuality(
         metric, -smallest, frequency, 1 + sum(-smallest > bound for bound in HANDLING_LEVELS)
     )

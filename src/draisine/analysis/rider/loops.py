@@ -66,15 +66,16 @@ class Margins:
     phase_crossovers: tuple[float, ...]
 
     def __str__(self) -> str:
-        def decibel(x: float) -> str:
+        def format_decibel(gain: float) -> str:
             """Return a gain factor in decibels as text."""
-            return f"{20.0 * math.log10(x):+.2f} dB" if 0.0 < x < math.inf else "no bound"
+            return f"{20.0 * math.log10(gain):+.2f} dB" if 0.0 < gain < math.inf else "no bound"
 
         crossovers = ", ".join(f"{w:.3g}" for w in self.crossovers) or "none"
         return (
-            f"{'stable' if self.stable else 'unstable'}; gain margins {decibel(self.gain_low)} and "
-            f"{decibel(self.gain_high)}, phase margin {math.degrees(self.phase):.1f} deg, delay margin "
-            f"{self.delay:.3g} s, smallest |1 + L| {self.modulus:.3g}; crossovers at {crossovers} rad/s"
+            f"{'stable' if self.stable else 'unstable'}; "
+            f"gain margins {format_decibel(self.gain_low)} and {format_decibel(self.gain_high)}, "
+            f"phase margin {math.degrees(self.phase):.1f} deg, delay margin {self.delay:.3g} s, "
+            f"smallest |1 + L| {self.modulus:.3g}; crossovers at {crossovers} rad/s"
         )
 
 
@@ -179,19 +180,21 @@ def margins(loop: Linear) -> Margins:
     >>> print(f"{found.gain_high:.9f} at {found.phase_crossovers[0]:.9f} rad/s")
     6.000000000 at 1.414213562 rad/s
     """
-    A, b, c, d = _single(loop)
+    A, b, c, d = _single_loop_matrices(loop)
 
-    def L(w: float) -> complex:
-        """Return the loop transfer function at the frequencies w (rad/s)."""
-        return complex(c @ np.linalg.solve(1j * w * np.eye(len(A)) - A, b) + d)
+    def loop_transfer(frequency: float) -> complex:
+        """Return the loop transfer function at the frequencies (rad/s)."""
+        return complex(c @ np.linalg.solve(1j * frequency * np.eye(len(A)) - A, b) + d)
 
-    unity = _gain_crossovers(A, b, c, d)
-    real = [w for w in _real_crossovers(A, b, c, L) if L(w).real < 0.0]
-    factors = [1.0 / abs(L(w)) for w in real]
-    lags = {w: float(np.angle(-L(w))) for w in unity}
+    unity = _find_gain_crossovers(A, b, c, d)
+    real = [
+        w for w in _find_phase_crossovers(A, b, c, loop_transfer) if loop_transfer(w).real < 0.0
+    ]
+    factors = [1.0 / abs(loop_transfer(w)) for w in real]
+    lags = {w: float(np.angle(-loop_transfer(w))) for w in unity}
     closed = np.linalg.eigvals(A - np.outer(b, c) / (1.0 + d))
-    # States outside the loop (distance along the path, wheel angles) have zero eigenvalues and are
-    # left out.
+    # States outside of the loop (distance along the path, wheel angles) have zero eigenvalues:
+    # leave them out.
     growth = 1e-7 * (1.0 + np.abs(closed).max(initial=0.0))
     return Margins(
         bool(closed.real.max(initial=-1.0) < growth),
@@ -199,32 +202,34 @@ def margins(loop: Linear) -> Margins:
         min((x for x in factors if x > 1.0), default=math.inf),
         min((abs(x) for x in lags.values()), default=math.inf),
         min((x % (2.0 * math.pi) / w for w, x in lags.items()), default=math.inf),
-        _smallest_return(L, [*unity, *real], A),
+        _smallest_return_difference(loop_transfer, [*unity, *real], A),
         tuple(unity),
         tuple(real),
     )
 
 
-def siso(A: Floats, b: Floats, c: Floats, d: float = 0.0) -> Linear:
+def make_single_loop(
+    state_matrix: Floats, input_column: Floats, output_row: Floats, feedthrough: float = 0.0
+) -> Linear:
     """Return a linear system with one input and one output from its matrices; its states are named
     z[k].
     """
-    names = tuple(f"z[{k}]" for k in range(len(A)))
+    names = tuple(f"z[{k}]" for k in range(len(state_matrix)))
     return Linear(
-        np.asarray(A, float),
-        np.asarray(b, float)[:, None],
-        np.asarray(c, float)[None],
-        np.full((1, 1), float(d)),
+        np.asarray(state_matrix, float),
+        np.asarray(input_column, float)[:, None],
+        np.asarray(output_row, float)[None],
+        np.full((1, 1), float(feedthrough)),
         names,
         ("input",),
         ("output",),
-        np.zeros(len(A)),
+        np.zeros(len(state_matrix)),
         np.zeros(1),
         np.zeros(1),
     )
 
 
-def _single(loop: Linear) -> tuple[Floats, Floats, Floats, float]:
+def _single_loop_matrices(loop: Linear) -> tuple[Floats, Floats, Floats, float]:
     """Return A, b, c, d of a linear system with one input and one output."""
     A = loop.check_single("margins")
     if loop.B.shape[1] != 1 or loop.C.shape[0] != 1:
@@ -235,11 +240,11 @@ def _single(loop: Linear) -> tuple[Floats, Floats, Floats, float]:
     return A, loop.B[:, 0], loop.C[0], float(loop.D[0, 0])
 
 
-def _imaginary(values: Floats) -> list[float]:
+def _imaginary_frequencies(eigenvalues: Floats) -> list[float]:
     """Return the positive frequencies (rad/s) of eigenvalues on the imaginary axis, in increasing
     order.
     """
-    finite = values[np.isfinite(values)]
+    finite = eigenvalues[np.isfinite(eigenvalues)]
     scale = np.abs(finite).max(initial=0.0)
     near = np.abs(finite.real) <= 1e-4 * np.abs(finite)
     frequencies = np.sort(
@@ -248,7 +253,7 @@ def _imaginary(values: Floats) -> list[float]:
     return [float(w) for w in frequencies]
 
 
-def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float]:
+def _refine_roots(function: Callable[[float], float], guesses: Sequence[float]) -> list[float]:
     """Return the distinct roots of a real function near guesses; guesses without a root are left
     out.
     """
@@ -259,73 +264,107 @@ def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float
         for width in (1e-6, 1e-4, 1e-2):
             low = w * (1.0 - width)
             high = w * (1.0 + width)
-            if f(low) * f(high) <= 0.0:
-                root = float(brentq(f, low, high, xtol=1e-15, rtol=1e-14))
+            if function(low) * function(high) <= 0.0:
+                root = float(brentq(function, low, high, xtol=1e-15, rtol=1e-14))
                 if not any(abs(root - x) <= 1e-9 * root for x in roots):
                     roots.append(root)
                 break
     return sorted(roots)
 
 
-def _gain_crossovers(A: Floats, b: Floats, c: Floats, d: float) -> list[float]:
+def _find_gain_crossovers(
+    state_matrix: Floats, input_column: Floats, output_row: Floats, feedthrough: float
+) -> list[float]:
     """Return the frequencies (rad/s) at which |L| = 1, from the Hamiltonian matrix of 1 - L(-s)
     L(s).
     """
-    rest = 1.0 - d * d
+    rest = 1.0 - feedthrough * feedthrough
     if rest == 0.0:
         raise ConfigurationError(
             "margins: |L| tends to 1 at high frequencies, so that the gain crossovers are not defined."
         )
-    F = A + np.outer(b, c) * (d / rest)
-    H = np.block([[F, np.outer(b, b) / rest], [-np.outer(c, c) / rest, -F.T]])
+    F = state_matrix + np.outer(input_column, output_row) * (feedthrough / rest)
+    H = np.block(
+        [
+            [F, np.outer(input_column, input_column) / rest],
+            [-np.outer(output_row, output_row) / rest, -F.T],
+        ]
+    )
 
-    def excess(w: float) -> float:
-        """Return |L| - 1 at the frequency w (rad/s), zero at a gain crossover."""
-        return float(abs(c @ np.linalg.solve(1j * w * np.eye(len(A)) - A, b) + d) - 1.0)
+    def gain_excess(frequency: float) -> float:
+        """Return |L| - 1 at a frequency (rad/s), zero at a gain crossover."""
+        return float(
+            abs(
+                output_row
+                @ np.linalg.solve(
+                    1j * frequency * np.eye(len(state_matrix)) - state_matrix, input_column
+                )
+                + feedthrough
+            )
+            - 1.0
+        )
 
-    return _refine(excess, _imaginary(np.linalg.eigvals(H)))
+    return _refine_roots(gain_excess, _imaginary_frequencies(np.linalg.eigvals(H)))
 
 
-def _real_crossovers(A: Floats, b: Floats, c: Floats, L: Callable[[float], complex]) -> list[float]:
-    """Return the frequencies (rad/s) at which L is real: the imaginary zeros of L(s) - L(-s)."""
+def _find_phase_crossovers(
+    state_matrix: Floats,
+    input_column: Floats,
+    output_row: Floats,
+    loop_transfer: Callable[[float], complex],
+) -> list[float]:
+    """Return the frequencies (rad/s) at which the loop transfer function L is real: the imaginary
+    zeros of L(s) - L(-s).
+    """
     from scipy.linalg import eigvals
 
-    n = len(A)
+    n = len(state_matrix)
     zero = np.zeros((n, n))
     pencil = np.block(
         [
-            [A, zero, b[:, None]],
-            [zero, -A, b[:, None]],
-            [c[None], c[None], np.zeros((1, 1))],
+            [state_matrix, zero, input_column[:, None]],
+            [zero, -state_matrix, input_column[:, None]],
+            [output_row[None], output_row[None], np.zeros((1, 1))],
         ]
     )
     values = eigvals(pencil, np.diag([1.0] * (2 * n) + [0.0]))
-    return _refine(lambda w: L(w).imag, _imaginary(values))
+    return _refine_roots(lambda w: loop_transfer(w).imag, _imaginary_frequencies(values))
 
 
-def _smallest_return(L: Callable[[float], complex], known: Sequence[float], A: Floats) -> float:
+def _smallest_return_difference(
+    loop_transfer: Callable[[float], complex],
+    known_frequencies: Sequence[float],
+    state_matrix: Floats,
+) -> float:
     """Return the smallest magnitude of the return difference |1 + L| over all frequencies."""
-    return least_over_frequency(lambda w: abs(1.0 + L(w)), A, known)[0]
+    return minimise_over_frequency(
+        lambda w: abs(1.0 + loop_transfer(w)), state_matrix, known_frequencies
+    )[0]
 
 
-def least_over_frequency(
-    f: Callable[[float], float], A: Floats, known: Sequence[float] = ()
+def minimise_over_frequency(
+    function: Callable[[float], float],
+    state_matrix: Floats,
+    known_frequencies: Sequence[float] = (),
 ) -> tuple[float, float]:
     """Return the smallest value of a function of the frequency, and that frequency (rad/s).
 
     Frequencies are searched from a hundredth of the slowest eigenvalue of A to a hundred times the
-    fastest one; `known` are additional frequencies (rad/s) of interest.
+    fastest one; `known_frequencies` are additional frequencies (rad/s) of interest.
     """
     from scipy.optimize import minimize_scalar
 
-    sizes = np.abs(np.linalg.eigvals(A))
-    sizes = np.concatenate([sizes[sizes > 1e-6], known, [1.0]])
+    sizes = np.abs(np.linalg.eigvals(state_matrix))
+    sizes = np.concatenate([sizes[sizes > 1e-6], known_frequencies, [1.0]])
     grid = np.geomspace(0.01 * sizes.min(), 100.0 * sizes.max(), 600)
-    values = np.array([f(w) for w in grid])
+    values = np.array([function(w) for w in grid])
     k = int(np.argmin(values))
     low, high = (math.log(grid[j]) for j in (max(k - 1, 0), min(k + 1, len(grid) - 1)))
     optimum = minimize_scalar(
-        lambda x: f(math.exp(x)), bounds=(low, high), method="bounded", options={"xatol": 1e-10}
+        lambda x: function(math.exp(x)),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": 1e-10},
     )
     if optimum.fun < values[k]:
         return float(optimum.fun), math.exp(optimum.x)
@@ -379,11 +418,11 @@ def stable_speeds(
         )
     wheeler = TwoWheeler(system, law.on(0.0) if isinstance(law, PathFollowing | LoopRider) else law)
 
-    def growth(v: float) -> float:
-        """Return the largest real part of the eigenvalues (1/s) at the speed v (m/s)."""
-        return float(np.linalg.eigvals(wheeler.matrices(np.array([v]))[0]).real.max())
+    def largest_growth(speed: float) -> float:
+        """Return the largest real part of the eigenvalues (1/s) at the speed (m/s)."""
+        return float(np.linalg.eigvals(wheeler.matrices(np.array([speed]))[0]).real.max())
 
-    if not growth(middle) < 0.0:
+    if not largest_growth(middle) < 0.0:
         raise ConfigurationError(
             f"stable_speeds: the closed loop is unstable at {middle:g} m/s. Change the gains."
         )
@@ -397,7 +436,7 @@ def stable_speeds(
             ends.append(end)
             continue
         inside, outside = (float(v) for v in grid[[bad[0] - 1, bad[0]]])
-        ends.append(float(brentq(growth, inside, outside, xtol=1e-10)))
+        ends.append(float(brentq(largest_growth, inside, outside, xtol=1e-10)))
     return ends[0], ends[1]
 
 
@@ -436,14 +475,16 @@ def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Li
             break
         recipe = call_recipe("loops", nested_loops, system, rider, speed)
         attributes = provenance(system, rider, f"{recipe}linear = loops[{name!r}]\n")
-        loops[name] = replace(siso(A, gain * b, rows[name]), made=attributes)
-        A, b = _close(A, gain * b, rows[name])
+        loops[name] = replace(make_single_loop(A, gain * b, rows[name]), made=attributes)
+        A, b = _close_loop(A, gain * b, rows[name])
     return loops
 
 
-def _close(A: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return A and b of a loop after closing it with unit gain."""
-    return A - np.outer(b, c), b
+def _close_loop(
+    state_matrix: Floats, input_column: Floats, output_row: Floats
+) -> tuple[Floats, Floats]:
+    """Return state matrix and input column of a loop after it is closed with unit gain."""
+    return state_matrix - np.outer(input_column, output_row), input_column
 
 
 @dataclass(frozen=True, eq=False)
@@ -551,14 +592,14 @@ def design_loops(
     A, b, rows = rider_plant(system, law, speed)
     gains: dict[str, float] = {}
     for name in LOOPS[:2]:
-        gains[name] = _damped_gain(A, b, rows[name], ratios[name], name)
-        A, b = _close(A, gains[name] * b, rows[name])
+        gains[name] = _find_damped_gain(A, b, rows[name], ratios[name], name)
+        A, b = _close_loop(A, gains[name] * b, rows[name])
     for name in LOOPS[2:]:
         if name not in wanted:
             break
         s = 1j * wanted[name] * np.eye(len(A))
         gains[name] = 1.0 / abs(complex(rows[name] @ np.linalg.solve(s - A, b)))
-        A, b = _close(A, gains[name] * b, rows[name])
+        A, b = _close_loop(A, gains[name] * b, rows[name])
     grown = np.linalg.eigvals(A)
     if grown.real.max() > 1e-7 * np.abs(grown).max():
         raise ConfigurationError(
@@ -576,7 +617,9 @@ def design_loops(
     )
 
 
-def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> float:
+def _find_damped_gain(
+    state_matrix: Floats, input_column: Floats, output_row: Floats, ratio: float, name: str
+) -> float:
     """Return the gain of a loop at which the eigenvalue pair of muscles and steer has a damping
     ratio.
 
@@ -585,18 +628,18 @@ def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> fl
     """
     from scipy.optimize import brentq
 
-    def lowest(gain: float) -> float:
+    def damping_excess(gain: float) -> float:
         """Return the lowest damping ratio above `FAST_PAIR` for a gain, minus the wanted ratio."""
-        values = np.linalg.eigvals(A - gain * np.outer(b, c))
+        values = np.linalg.eigvals(state_matrix - gain * np.outer(input_column, output_row))
         pairs = values[values.imag > FAST_PAIR]
         return float((-pairs.real / np.abs(pairs)).min(initial=1.0)) - ratio
 
     signs = (1.0,) if name == "steer" else (-1.0, 1.0)
     for sign in signs:
         gains = sign * np.geomspace(*(GAIN_BOUNDS[name]), 200)
-        sizes = np.array([lowest(gain) for gain in gains])
+        sizes = np.array([damping_excess(gain) for gain in gains])
         for k in np.flatnonzero((sizes[:-1] > 0.0) & (sizes[1:] <= 0.0)):
-            return float(brentq(lowest, gains[k], gains[k + 1], xtol=1e-14))
+            return float(brentq(damping_excess, gains[k], gains[k + 1], xtol=1e-14))
     raise ConfigurationError(
         f"design_loops: no gain of the {name} loop gives its eigenvalues the damping ratio {ratio:g}. Choose "
         "another ratio or a higher speed."

@@ -25,7 +25,7 @@ import scipy.linalg
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.eigenvalues import driven_inputs
 from draisine.analysis.equilibrium import steady_driven
-from draisine.analysis.linear import Linear, reach_states
+from draisine.analysis.linear import Linear, find_connected_states
 from draisine.analysis.lqr import riccati_cost
 from draisine.control import HEADING_ERROR, OFFSET, Neuromuscular
 from draisine.control.path_following import PathFollowing
@@ -123,7 +123,7 @@ def follow_path(
     time = 2.0 + delay if horizon is None else horizon
     if not time > 0.0:
         raise ParameterError(f"follow_path: horizon = {horizon} s must be positive.")
-    names, A, b = _path_plant(_straight_running(system, speed))
+    names, A, b = _make_path_plant(_linearise_straight_running(system, speed))
     state_weights = dict(PATH_WEIGHTS if weights is None else weights)
     for name in state_weights:
         if name not in names:
@@ -137,7 +137,7 @@ def follow_path(
             )
     if not state_weights.get(OFFSET, 0.0) > 0.0:
         raise ParameterError("follow_path: the weight of the offset must be positive.")
-    A, B = _behind_hands(A, b, hands)
+    A, B = _add_rider_dynamics(A, b, hands)
     Q = np.zeros(len(A))
     Q[: len(names)] = [float(state_weights.get(name, 0.0)) for name in names]
     try:
@@ -153,7 +153,7 @@ def follow_path(
         )
     turned = np.zeros(len(A))
     turned[names.index(HEADING_ERROR)] = -speed
-    X, U = _steady_turn(A, B, turned, names.index(OFFSET))
+    X, U = _solve_steady_turn(A, B, turned, names.index(OFFSET))
     edges = np.linspace(0.0, time, count + 1)
     future = [float(B[:, 0] @ scipy.linalg.expm(closed * t) @ P @ X) / cost for t in edges]
     future[-1] = 0.0  # the curvature beyond the horizon is assumed constant
@@ -173,7 +173,7 @@ def follow_path(
     )
 
 
-def _straight_running(system: System, speed: float) -> Linear:
+def _linearise_straight_running(system: System, speed: float) -> Linear:
     """Return the linear system of straight running, with a drive torque that balances slope and
     drag.
     """
@@ -185,25 +185,27 @@ def _straight_running(system: System, speed: float) -> Linear:
     return steady_driven(system, drive, **straight).linear(cyclic=True)
 
 
-def _path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
+def _make_path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
     """Return the names of the lateral states in path coordinates, A, and the input column of the
     torque.
     """
     if "steer" not in linear.inputs or "steer" not in linear.states or "y" not in linear.states:
         raise ConfigurationError(MACHINE_NEEDS)
     linked = np.abs(linear.A) > 1e-9 * np.abs(linear.A).max()
-    lateral = reach_states(linked, np.isin(linear.states, ("lean", "steer")))
+    lateral = find_connected_states(linked, np.isin(linear.states, ("lean", "steer")))
     columns = np.flatnonzero(lateral)
     names = [PATH_NAMES.get(linear.states[k], linear.states[k]) for k in columns]
     return names, linear.A[np.ix_(columns, columns)], linear.part(["steer"]).B[columns]
 
 
-def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, Floats]:
+def _add_rider_dynamics(
+    state_matrix: Floats, input_column: Floats, hands: Neuromuscular
+) -> tuple[Floats, Floats]:
     """Return A and B of the plant extended by the delay and the muscles of the rider.
 
     The rider's dynamics are linear, so their matrices are their values at unit vectors.
     """
-    n = len(A)
+    n = len(state_matrix)
     m = hands.states
     torque = np.zeros(m + 1)
     rates = np.zeros((m, m + 1))
@@ -211,18 +213,20 @@ def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, F
         torque[k], column = hands(command, np.array(z))
         rates[:, k] = column
     joined = np.zeros((n + m, n + m))
-    joined[:n, :n] = A
-    joined[:n, n:] = b * torque[1:]
+    joined[:n, :n] = state_matrix
+    joined[:n, n:] = input_column * torque[1:]
     joined[n:, n:] = rates[:, 1:]
-    return joined, np.concatenate([b[:, 0] * torque[0], rates[:, 0]])[:, None]
+    return joined, np.concatenate([input_column[:, 0] * torque[0], rates[:, 0]])[:, None]
 
 
-def _steady_turn(A: Floats, B: Floats, turned: Floats, offset: int) -> tuple[Floats, float]:
+def _solve_steady_turn(
+    state_matrix: Floats, input_matrix: Floats, rates_per_curvature: Floats, offset: int
+) -> tuple[Floats, float]:
     """Return states and command per unit of curvature in a steady turn without offset."""
-    n = len(A)
+    n = len(state_matrix)
     matrix = np.zeros((n + 1, n + 1))
-    matrix[:n, :n] = A
-    matrix[:n, n] = B[:, 0]
+    matrix[:n, :n] = state_matrix
+    matrix[:n, n] = input_matrix[:, 0]
     matrix[n, offset] = 1.0
-    solution = np.linalg.solve(matrix, -np.append(turned, 0.0))
+    solution = np.linalg.solve(matrix, -np.append(rates_per_curvature, 0.0))
     return solution[:n], float(solution[n])

@@ -26,8 +26,8 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    is_negative,
-    negative,
+    begins_with_minus,
+    negate,
 )
 
 _ATOM = 2
@@ -36,7 +36,8 @@ _SUM = 0
 """Precedence levels: an operand with a lower level than its operation needs gets parentheses."""
 
 
-def _fraction(value: Fraction) -> str:
+def _write_fraction(value: Fraction) -> str:
+    """Return a rational number as a quotient of integers."""
     return str(value) if value.denominator > 1 else str(value.numerator)
 
 
@@ -45,11 +46,12 @@ class Infix:
     """Notation of formulas on one line in a language; templates are filled by `str.format`."""
 
     symbol: Callable[[Symbol], str] = lambda s: s.plain  # function from a symbol to its text
-    number: Callable[[Fraction], str] = _fraction  # function from a number to its text
+    number: Callable[[Fraction], str] = _write_fraction  # function from a number to its text
     power: str = "{0}^{1}"  # template of a power
     call: str = "{0}({1})"  # template of a function call
     pi: str = "pi"  # text of the number pi
-    # name of the function in the language, or template of its call, by name in a formula
+    # Name of each function in the language, or template of its call, by the function's name in a
+    # formula
     functions: dict[str, str] = field(default_factory=dict)
     comment: str = "# {0}"  # template of a heading
     remark: str = "# {0}"  # template of a sentence, or of an equation without definition
@@ -58,17 +60,17 @@ class Infix:
     between_rows: str = ",\n  "  # separator of matrix rows
     matrix: str = "Matrix([{0}])"  # template of a matrix
 
-    def script(self, page: Page) -> Iterator[str]:
+    def write_lines(self, page: Page) -> Iterator[str]:
         """Yield the lines of a page: headings and sentences as comments, definitions and matrices."""
-        for step in steps(page):
+        for step in order_steps(page):
             if isinstance(step, str):
                 yield "\n" + self.comment.format(step)
                 continue
             if isinstance(step, Paragraph | Relation):
-                yield from map(self.remark.format, self.sentence(step))
+                yield from map(self.remark.format, self.write_sentence(step))
                 continue
             if isinstance(step, Assignment):
-                symbol, matrix = entries(step)
+                symbol, matrix = matrix_entries(step)
                 rows = [self.row.format(", ".join(map(self.formula, row))) for row in matrix]
                 right = self.matrix.format(self.between_rows.join(rows))
             else:
@@ -76,7 +78,7 @@ class Infix:
                 right = self.formula(step[1])
             yield self.definition.format(self.symbol(symbol), right)
 
-    def sentence(self, block: Paragraph | Relation) -> list[str]:
+    def write_sentence(self, block: Paragraph | Relation) -> list[str]:
         """Return a paragraph, or an equation that defines no symbol, in lines of at most 100 characters."""
         if isinstance(block, Relation):
             return [f"{self.formula(block.left)} = {self.formula(block.right)}"]
@@ -85,10 +87,11 @@ class Infix:
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
         """Return the text of an expression, in parentheses if its precedence is below `level`."""
-        text, precedence = self._write(x)
+        text, precedence = self._write_unbracketed(x)
         return f"({text})" if precedence < level else text
 
-    def _write(self, x: Expression) -> tuple[str, int]:
+    def _write_unbracketed(self, x: Expression) -> tuple[str, int]:
+        """Return the text of an expression, with its precedence level."""
         match x:
             case Number(value):
                 plain = value.denominator == 1 and value >= 0
@@ -98,31 +101,32 @@ class Infix:
             case Sum(terms):
                 text = self.formula(terms[0], _SUM)
                 for t in terms[1:]:
-                    sign, size = ("-", negative(t)) if is_negative(t) else ("+", t)
+                    sign, size = ("-", negate(t)) if begins_with_minus(t) else ("+", t)
                     text += f" {sign} {self.formula(size, _PRODUCT)}"
                 return text, _SUM
             case Product((Number(value), *_)) if value < 0:
-                return f"-{self.formula(negative(x), _PRODUCT)}", _SUM
+                return f"-{self.formula(negate(x), _PRODUCT)}", _SUM
             case Product(factors):
                 return "*".join(self.formula(f, _ATOM) for f in factors), _PRODUCT
             case Power(base, exponent):
                 return self.power.format(self.formula(base, _ATOM), exponent), _ATOM
             case Quotient(above, below):
-                if is_negative(above):
-                    return f"-{self.formula(Quotient(negative(above), below), _PRODUCT)}", _SUM
+                if begins_with_minus(above):
+                    return f"-{self.formula(Quotient(negate(above), below), _PRODUCT)}", _SUM
                 return f"{self.formula(above, _ATOM)}/{self.formula(below, _ATOM)}", _PRODUCT
             case Root(inside):
-                return self._call("sqrt", [inside]), _ATOM
+                return self._write_call("sqrt", [inside]), _ATOM
             case Function(name, arguments):
-                return self._call(name, list(arguments)), _ATOM
+                return self._write_call(name, list(arguments)), _ATOM
             case Transpose(of):
-                return self._call("transpose", [of]), _ATOM
+                return self._write_call("transpose", [of]), _ATOM
             case MatrixFormula(rows):
                 lines = (", ".join(self.formula(x) for x in row if x is not None) for row in rows)
                 return f"[{'; '.join(lines)}]", _ATOM
-        raise TypeError(f"{type(x).__name__} has no place in a line")
+        raise TypeError(f"{type(x).__name__} cannot be written on one line")
 
-    def _call(self, name: str, arguments: list[Expression]) -> str:
+    def _write_call(self, name: str, arguments: list[Expression]) -> str:
+        """Return the text of a function call."""
         written = [self.formula(a) for a in arguments]
         template = self.functions.get(name, name)
         if "{" in template:
@@ -130,7 +134,7 @@ class Infix:
         return self.call.format(template, ", ".join(written))
 
 
-def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
+def matrix_entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
     """Return the symbol and the entries of a matrix.
 
     Entries that are omitted because the matrix is symmetric are filled in. A column vector that is printed
@@ -148,7 +152,7 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
     return block.symbol.symbol, filled
 
 
-def steps(page: Page) -> Iterator[str | Paragraph | Relation | Line | Assignment]:
+def order_steps(page: Page) -> Iterator[str | Paragraph | Relation | Line | Assignment]:
     """Yield the headings (as text), sentences, definitions and matrices of a page in order of evaluation.
 
     Abbreviations of cosines and sines come immediately after the definition of their angle, or first if the

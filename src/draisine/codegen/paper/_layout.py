@@ -25,15 +25,16 @@ def group_lines(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     that fit into n columns; n is the number of columns with the most definitions per row.
     """
     remaining = list(lines)
-    fitting = {line[0]: _columns(line) for line in lines}
+    fitting = {line[0]: _largest_column_count(line) for line in lines}
     waiting = {symbol for symbol, _ in lines}
-    needs = {line[0]: _needs(line) & waiting for line in lines}
+    needs = {line[0]: _symbols_used(line) & waiting for line in lines}
     grouped: list[tuple[int, list[Line]]] = []
-    # Only lines whose symbols are all defined are candidates, so every pass makes progress.
+    # Only definitions whose symbols are all defined are candidates for the next row. There is
+    # always at least one, so the loop ends.
     while remaining:
         ready = [x for x in remaining if not needs[x[0]] & waiting]
         column_counts = [fitting[x[0]] for x in ready]
-        count = max(COLUMN_COUNTS, key=lambda n: _fill(n, column_counts))
+        count = max(COLUMN_COUNTS, key=lambda n: _rate_columns(n, column_counts))
         chosen = [x for x in ready if fitting[x[0]] >= count]
         if grouped and grouped[-1][0] == count:
             grouped[-1][1].extend(chosen)
@@ -44,22 +45,22 @@ def group_lines(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     return grouped
 
 
-def _needs(line: Line) -> set[Symbol]:
+def _symbols_used(line: Line) -> set[Symbol]:
     """Return the symbols that a definition uses, including the angles of abbreviated cosines and sines."""
     symbols = set(symbols_in(line[1]))
     return symbols | {x for s in symbols for x in s.below if isinstance(x, Symbol)}
 
 
-def _fill(columns: int, column_counts: Sequence[int]) -> tuple[float, int]:
-    """Return a measure of how well definitions fill rows of `columns` columns: (mean number of definitions
-    per row, number of definitions that are narrow enough). `column_counts` contains, for each definition,
-    the largest number of columns into which it fits.
+def _rate_columns(column_count: int, column_counts: Sequence[int]) -> tuple[float, int]:
+    """Return a measure of how well definitions fill rows of `column_count` columns: (mean number of
+    definitions per row, number of definitions that are narrow enough). `column_counts` contains, for
+    each definition, the largest number of columns into which it fits.
     """
-    fitting = sum(n >= columns for n in column_counts)
-    return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)
+    fitting = sum(n >= column_count for n in column_counts)
+    return (fitting / -(-fitting // column_count) if fitting else 0.0, fitting)
 
 
-def _columns(line: Line) -> int:
+def _largest_column_count(line: Line) -> int:
     """Return the largest number of columns into which a definition fits."""
     return next((n for n in COLUMN_COUNTS if (line_width(line) + 4.0) * n <= LINE_WIDTH + 4.0), 1)
 

@@ -26,8 +26,8 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    is_negative,
-    negative,
+    begins_with_minus,
+    negate,
 )
 from draisine.codegen.paper._layout import break_line, group_lines
 
@@ -62,55 +62,67 @@ _TIMES = "<mo>&#x2062;</mo>"  # invisible times sign between factors
 def write(page: Page) -> str:
     """Return the page as an HTML document."""
     parts = [_HTML_HEAD.format(title=escape(page.title))]
-    parts += [_block(block) for block in page.blocks]
+    parts += [_write_block(block) for block in page.blocks]
     return "\n".join([*parts, "</div>", "</body>", "</html>", ""])
 
 
-def _block(block: Block) -> str:
+def _write_block(block: Block) -> str:
+    """Return a block of the page (heading, paragraph, equation or matrix) as HTML."""
     match block:
         case Heading(text):
             return f"<h2>{escape(text)}</h2>"
         case Paragraph(parts):
-            words = [escape(p) if isinstance(p, str) else _math(formula(p)) for p in parts]
+            words = [escape(p) if isinstance(p, str) else _wrap_math(formula(p)) for p in parts]
             return f"<p>{''.join(words)}</p>"
         case Relation(left, right, number):
-            return _display(_math(_equation(formula(left), formula(right))), number)
+            return _write_display(
+                _wrap_math(_write_equation(formula(left), formula(right))), number
+            )
         case Assignment(symbol, matrix, number):
-            return _display(_math(_equation(formula(symbol), formula(matrix))), number)
+            return _write_display(
+                _wrap_math(_write_equation(formula(symbol), formula(matrix))), number
+            )
         case Definitions(lines, number):
-            return _display(_table(lines), number)
+            return _write_display(_write_table(lines), number)
 
 
-def _math(inside: str) -> str:
-    return f"<math>{inside}</math>"
+def _wrap_math(mathml: str) -> str:
+    """Return MathML within a line of text."""
+    return f"<math>{mathml}</math>"
 
 
-def _equation(left: str, right: str) -> str:
+def _write_equation(left: str, right: str) -> str:
+    """Return the MathML of an equation."""
     return f"{left}<mo>=</mo>{right}"
 
 
-def _display(inside: str, number: int) -> str:
-    return f'<div class="equation"><div>{inside}</div><span>({number})</span></div>'
+def _write_display(mathml: str, number: int) -> str:
+    """Return MathML as a numbered display."""
+    return f'<div class="equation"><div>{mathml}</div><span>({number})</span></div>'
 
 
-def _table(lines: Sequence[Line]) -> str:
+def _write_table(definitions: Sequence[Line]) -> str:
     """Return definitions as an HTML table, short ones in columns."""
     rows = []
-    for columns, group in group_lines(lines):
+    for columns, group in group_lines(definitions):
         for first in range(0, len(group), columns):
-            cells = [_math(_broken(line)) for line in group[first : first + columns]]
+            cells = [
+                _wrap_math(_write_broken_line(line)) for line in group[first : first + columns]
+            ]
             span = f' colspan="{12 // columns}"'
             rows.append("<tr>" + "".join(f"<td{span}>{cell}</td>" for cell in cells) + "</tr>")
     return f'<table class="lines">{"".join(rows)}</table>'
 
 
-def _broken(line: Line) -> str:
+def _write_broken_line(definition: Line) -> str:
     """Return a definition as MathML, broken into several lines if it is wider than a page."""
-    parts = break_line(line)
-    first = _equation(symbol(line[0]), _terms(parts[0]))
+    parts = break_line(definition)
+    first = _write_equation(symbol(definition[0]), _write_terms(parts[0]))
     if len(parts) == 1:
         return first
-    continued = [f"<mspace width='2em'/>{_terms(terms, continued=True)}" for terms in parts[1:]]
+    continued = [
+        f"<mspace width='2em'/>{_write_terms(terms, is_continued=True)}" for terms in parts[1:]
+    ]
     cells = "".join(f"<mtr><mtd><mrow>{row}</mrow></mtd></mtr>" for row in (first, *continued))
     return f'<mtable columnalign="left">{cells}</mtable>'
 
@@ -132,13 +144,16 @@ def symbol(s: Symbol) -> str:
     return letter
 
 
-def _terms(terms: Sequence[Expression], continued: bool = False) -> str:
+def _write_terms(terms: Sequence[Expression], is_continued: bool = False) -> str:
+    """Return the MathML of the terms of a sum with their signs; the first term of a line has a sign
+    if it continues a sum.
+    """
     text = ""
     for t in terms:
-        minus = is_negative(t)
-        if minus or text or continued:
+        minus = begins_with_minus(t)
+        if minus or text or is_continued:
             text += "<mo>&#x2212;</mo>" if minus else "<mo>+</mo>"
-        text += _factor(negative(t)) if minus else formula(t)
+        text += _write_factor(negate(t)) if minus else formula(t)
     return text
 
 
@@ -146,46 +161,50 @@ def formula(x: Expression) -> str:
     """Return the MathML text of an expression."""
     match x:
         case Number(value):
-            return _number(value)
+            return _write_number(value)
         case Name(s):
             return symbol(s)
         case Sum(terms):
-            return _row(_terms(terms))
+            return _wrap_row(_write_terms(terms))
         case Product((Number(value), *_)) if value == -1:
-            return _row("<mo>&#x2212;</mo>" + _factor(negative(x)))
+            return _wrap_row("<mo>&#x2212;</mo>" + _write_factor(negate(x)))
         case Product(factors):
-            return _row(_TIMES.join(_factor(f) for f in factors))
+            return _wrap_row(_TIMES.join(_write_factor(f) for f in factors))
         case Power(base, exponent):
-            inside = formula(base) if isinstance(base, Name) else _bracketed(formula(base))
+            inside = formula(base) if isinstance(base, Name) else _wrap_brackets(formula(base))
             return f"<msup>{inside}<mn>{exponent}</mn></msup>"
         case Quotient(above, below):
-            if is_negative(above):
-                return _row("<mo>&#x2212;</mo>" + formula(Quotient(negative(above), below)))
-            return f"<mfrac>{_row(formula(above))}{_row(formula(below))}</mfrac>"
+            if begins_with_minus(above):
+                return _wrap_row("<mo>&#x2212;</mo>" + formula(Quotient(negate(above), below)))
+            return f"<mfrac>{_wrap_row(formula(above))}{_wrap_row(formula(below))}</mfrac>"
         case Root(inside):
             return f"<msqrt>{formula(inside)}</msqrt>"
         case Function(name, arguments):
             listed = "<mo>,</mo>".join(formula(a) for a in arguments)
-            return _row(f"<mi>{name}</mi><mo>&#x2061;</mo>{_bracketed(listed)}")
+            return _wrap_row(f"<mi>{name}</mi><mo>&#x2061;</mo>{_wrap_brackets(listed)}")
         case MatrixFormula():
-            return _matrix(x)
+            return _write_matrix(x)
         case Transpose(of):
             return f"<msup>{formula(of)}<mi>&#x22a4;</mi></msup>"
 
 
-def _row(inside: str) -> str:
-    return f"<mrow>{inside}</mrow>"
+def _wrap_row(mathml: str) -> str:
+    """Return MathML as one group on a line."""
+    return f"<mrow>{mathml}</mrow>"
 
 
-def _bracketed(inside: str) -> str:
-    return _row(f"<mo>(</mo>{inside}<mo>)</mo>")
+def _wrap_brackets(mathml: str) -> str:
+    """Return MathML in parentheses."""
+    return _wrap_row(f"<mo>(</mo>{mathml}<mo>)</mo>")
 
 
-def _factor(x: Expression) -> str:
-    return _bracketed(formula(x)) if isinstance(x, Sum) else formula(x)
+def _write_factor(x: Expression) -> str:
+    """Return the MathML of a factor of a product, with parentheses around a sum."""
+    return _wrap_brackets(formula(x)) if isinstance(x, Sum) else formula(x)
 
 
-def _number(value: Fraction) -> str:
+def _write_number(value: Fraction) -> str:
+    """Return the MathML of a rational number."""
     minus = "<mo>&#x2212;</mo>" if value < 0 else ""
     value = abs(value)
     if value.denominator == 1:
@@ -194,10 +213,11 @@ def _number(value: Fraction) -> str:
         inside = f"<mfrac><mn>{value.numerator}</mn><mn>{value.denominator}</mn></mfrac>"
     else:
         inside = f"<mn>{float(value)!r}</mn>"
-    return _row(minus + inside) if minus else inside
+    return _wrap_row(minus + inside) if minus else inside
 
 
-def _matrix(matrix: MatrixFormula) -> str:
+def _write_matrix(matrix: MatrixFormula) -> str:
+    """Return the MathML of a matrix."""
     lines = ""
     if matrix.bar is not None:
         kinds = ["solid" if k == matrix.bar - 1 else "none" for k in range(len(matrix.rows[0]) - 1)]
@@ -206,4 +226,4 @@ def _matrix(matrix: MatrixFormula) -> str:
     for row in matrix.rows:
         cells = ["<mo>·</mo>" if x is None else formula(x) for x in row]
         rows.append("<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in cells) + "</mtr>")
-    return _bracketed(f"<mtable{lines}>{''.join(rows)}</mtable>")
+    return _wrap_brackets(f"<mtable{lines}>{''.join(rows)}</mtable>")

@@ -26,8 +26,8 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    is_negative,
-    negative,
+    begins_with_minus,
+    negate,
 )
 from draisine.codegen.paper._layout import break_line, group_lines
 from draisine.codegen.width import LINE_WIDTH, formula_width
@@ -61,30 +61,32 @@ def write(page: Page) -> str:
     """Return the page as a LaTeX document."""
     parts = [_LATEX_PREAMBLE, rf"{{\Large\bfseries {escape(page.title)}}}\par\smallskip"]
     last: Block | None = None
-    for together, blocks in groupby(page.blocks, key=_is_row):
+    for together, blocks in groupby(page.blocks, key=_is_row_vector):
         if together:
-            parts += _beside([block for block in blocks if isinstance(block, Assignment)])
+            parts += _write_beside([block for block in blocks if isinstance(block, Assignment)])
             continue
         for block in blocks:
             if isinstance(last, Paragraph) and isinstance(block, Paragraph):
                 parts.append("")
-            parts += _block(block)
+            parts += _write_block(block)
             last = block
     return "\n".join([*parts, r"\end{document}", ""])
 
 
-def _is_row(block: Block) -> bool:
+def _is_row_vector(block: Block) -> bool:
     """Return whether a block assigns a matrix with one row; consecutive ones may share a line."""
     return isinstance(block, Assignment) and len(block.matrix.rows) == 1
 
 
-def _beside(rows: list[Assignment]) -> list[str]:
+def _write_beside(vectors: list[Assignment]) -> list[str]:
     """Return consecutive vectors as LaTeX text, in one display if they fit on one line."""
-    total_width = sum(formula_width(row.symbol) + formula_width(row.matrix) + 9.0 for row in rows)
+    total_width = sum(
+        formula_width(row.symbol) + formula_width(row.matrix) + 9.0 for row in vectors
+    )
     if total_width > LINE_WIDTH:
-        return [line for row in rows for line in _block(row)]
-    written = [f"{formula(row.symbol)} &= {formula(row.matrix)}" for row in rows]
-    return _display([" & ".join(written)], ", ".join(str(row.number) for row in rows))
+        return [line for row in vectors for line in _write_block(row)]
+    written = [f"{formula(row.symbol)} &= {formula(row.matrix)}" for row in vectors]
+    return _write_display([" & ".join(written)], ", ".join(str(row.number) for row in vectors))
 
 
 def escape(text: str) -> str:
@@ -96,7 +98,8 @@ def escape(text: str) -> str:
     return text.replace("^", r"\textasciicircum{}")
 
 
-def _block(block: Block) -> list[str]:
+def _write_block(block: Block) -> list[str]:
+    """Return a block of the page (heading, paragraph, equation or matrix) as LaTeX."""
     match block:
         case Heading(text):
             return [rf"\stage{{{escape(text)}}}"]
@@ -106,23 +109,24 @@ def _block(block: Block) -> list[str]:
         case Relation(left, right, number):
             return [rf"${formula(left)} = {formula(right)}$~({number})\quad"]
         case Definitions(lines, number):
-            return definitions(lines, number)
+            return write_definitions(lines, number)
         case Assignment(symbol, matrix, number):
-            return _display([rf"{formula(symbol)} &= {formula(matrix)}"], number)
+            return _write_display([rf"{formula(symbol)} &= {formula(matrix)}"], number)
 
 
-def _display(rows: list[str], number: int | str | None) -> list[str]:
+def _write_display(rows: list[str], number: int | str | None) -> list[str]:
+    """Return rows of equations as a LaTeX display, with a number if one is given."""
     tag = "" if number is None else rf" \tag{{{number}}}"
     body = " \\\\\n".join(rows).replace(f" \\\\\n{CONTINUATION}", f" \\\\*\n{CONTINUATION}")
     return [r"\begin{align*}", body + tag, r"\end{align*}"]
 
 
-def definitions(lines: Sequence[Line], number: int) -> list[str]:
+def write_definitions(lines: Sequence[Line], number: int) -> list[str]:
     """Return definitions as LaTeX displays, short ones in columns."""
     groups = [group for _, group in layout_rows(lines)]
     displays: list[str] = []
     for k, group in enumerate(groups):
-        displays += _display(group, number if k == len(groups) - 1 else None)
+        displays += _write_display(group, number if k == len(groups) - 1 else None)
     return displays
 
 
@@ -138,7 +142,7 @@ def layout_rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
             first, *continued = break_line(row[0])
             group_rows.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
             group_rows += [
-                f"{CONTINUATION} {join_terms(terms, continued=True)}" for terms in continued
+                f"{CONTINUATION} {join_terms(terms, is_continued=True)}" for terms in continued
             ]
         yield columns, group_rows
 
@@ -160,16 +164,16 @@ def symbol(s: Symbol) -> str:
     return letter + (f"_{{{below}}}" if below else "") + "'" * s.primes
 
 
-def join_terms(terms: Sequence[Expression], continued: bool = False) -> str:
-    """Return the LaTeX text of the terms of a sum with their signs; if the sum is `continued` from the
+def join_terms(terms: Sequence[Expression], is_continued: bool = False) -> str:
+    """Return the LaTeX text of the terms of a sum with their signs; if the sum is `is_continued` from the
     previous line, the first term has a sign, too.
     """
     text = ""
     for t in terms:
-        if is_negative(t):
-            text += (" - " if text or continued else "-") + _factor(negative(t))
+        if begins_with_minus(t):
+            text += (" - " if text or is_continued else "-") + _write_factor(negate(t))
         else:
-            text += (" + " if text or continued else "") + formula(t)
+            text += (" + " if text or is_continued else "") + formula(t)
     return text.strip()
 
 
@@ -177,40 +181,44 @@ def formula(x: Expression) -> str:
     """Return the LaTeX text of an expression."""
     match x:
         case Number(value):
-            return _number(value)
+            return _write_number(value)
         case Name(s):
             return symbol(s)
         case Sum(terms):
             return join_terms(terms)
         case Product((Number(value), *_)) if value == -1:
-            return "-" + _factor(negative(x))
+            return "-" + _write_factor(negate(x))
         case Product(factors):
-            return r"\,".join(_factor(f) for f in factors)
+            return r"\,".join(_write_factor(f) for f in factors)
         case Power(base, exponent):
-            inside = _factor(base) if not _raised(base) else rf"\left({formula(base)}\right)"
+            inside = (
+                _write_factor(base)
+                if not _needs_parentheses(base)
+                else rf"\left({formula(base)}\right)"
+            )
             return f"{inside}^{{{exponent}}}"
         case Quotient(above, below):
-            if is_negative(above):
-                return "-" + formula(Quotient(negative(above), below))
+            if begins_with_minus(above):
+                return "-" + formula(Quotient(negate(above), below))
             return rf"\frac{{{formula(above)}}}{{{formula(below)}}}"
         case Root(inside):
             return rf"\sqrt{{{formula(inside)}}}"
         case Function(name, arguments):
-            return _function(name, [formula(a) for a in arguments])
+            return _write_function(name, [formula(a) for a in arguments])
         case MatrixFormula():
-            return _matrix(x)
+            return _write_matrix(x)
         case Transpose(of):
             return rf"{formula(of)}^{{\top}}"
 
 
-def _raised(x: Expression) -> bool:
+def _needs_parentheses(x: Expression) -> bool:
     """Return whether an expression needs parentheses as the base of a power."""
     return isinstance(x, (Quotient, Function, Power, Product)) or (
         isinstance(x, Name) and x.symbol.primes > 0
     )
 
 
-def _factor(x: Expression) -> str:
+def _write_factor(x: Expression) -> str:
     """Return the LaTeX text of an expression, with parentheses around a sum."""
     if not isinstance(x, Sum):
         return formula(x)
@@ -219,7 +227,8 @@ def _factor(x: Expression) -> str:
     return rf"\left({text}\right)" if tall else f"({text})"
 
 
-def _number(value: Fraction) -> str:
+def _write_number(value: Fraction) -> str:
+    """Return a rational number as LaTeX text."""
     if value.denominator == 1:
         return str(value.numerator)
     sign = "-" if value < 0 else ""
@@ -229,7 +238,8 @@ def _number(value: Fraction) -> str:
     return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
 
 
-def _function(name: str, arguments: list[str]) -> str:
+def _write_function(name: str, arguments: list[str]) -> str:
+    """Return a function of arguments as LaTeX text."""
     match name:
         case "lt":
             return f"[{arguments[0]} < {arguments[1]}]"
@@ -244,7 +254,8 @@ def _function(name: str, arguments: list[str]) -> str:
     return rf"{_LATEX_FUNCTIONS[name]}\left({arguments[0]}\right)"
 
 
-def _matrix(matrix: MatrixFormula) -> str:
+def _write_matrix(matrix: MatrixFormula) -> str:
+    """Return a matrix as LaTeX text."""
     count = len(matrix.rows[0])
     columns = (
         "c" * count if matrix.bar is None else "c" * matrix.bar + "|" + "c" * (count - matrix.bar)

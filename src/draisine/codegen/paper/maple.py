@@ -32,4 +32,4 @@ _MAPLE = Infix(
 
 def write(page: Page) -> str:
     """Return the page as input of a Maple worksheet."""
-    return "\n".join([f"# {page.title}", *_MAPLE.script(page), ""])
+    return "\n".join([f"# {page.title}", *_MAPLE.write_lines(page), ""])

@@ -44,4 +44,4 @@ _WOLFRAM = Infix(
 
 def write(page: Page) -> str:
     """Return the page as the text of a package."""
-    return "\n".join([f"(* {page.title} *)", *_WOLFRAM.script(page), ""])
+    return "\n".join([f"(* {page.title} *)", *_WOLFRAM.write_lines(page), ""])

@@ -17,6 +17,8 @@ _MATLAB = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a MATLAB script; the inputs of the page must be set before it runs."""
+    """Return a page of equations as a MATLAB script. The script needs values of the inputs, which
+    must be set before it runs.
+    """
     inputs = ", ".join(s.plain for _, s in page.given)
-    return "\n".join([f"% {page.title}", f"% given: {inputs}", *_MATLAB.script(page), ""])
+    return "\n".join([f"% {page.title}", f"% given: {inputs}", *_MATLAB.write_lines(page), ""])

@@ -38,7 +38,7 @@ class FixedVector:
     def __init__(self, *entries: float) -> None:
         if len(entries) != self.size:
             raise TypeError(f"{type(self).__name__} has {self.size} entries, not {len(entries)}.")
-        # NumPy's doubles divide by zero as compiled code does, without an exception.
+        # Doubles of NumPy divide by zero without an exception, as compiled code does.
         self._entries = tuple(map(np.float64, entries))
 
     def __len__(self) -> int:

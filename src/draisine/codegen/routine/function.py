@@ -13,7 +13,7 @@ from symtable import Function, symtable
 from typing import Any, TypeVar, get_type_hints
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import prototype
+from draisine.codegen.program import native_signature
 from draisine.codegen.routine.fixed import cross, dot
 from draisine.codegen.routine.kinds import (
     Address,
@@ -23,7 +23,7 @@ from draisine.codegen.routine.kinds import (
     is_fixed,
     kind_of,
 )
-from draisine.codegen.routine.syntax import functions
+from draisine.codegen.routine.syntax import find_functions
 from draisine.errors import RoutineError
 
 T = TypeVar("T")
@@ -48,13 +48,13 @@ def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> Non
     if callable(address):
         address(x, table, out, count)
         return
-    _at(int(address))(x.ctypes.data, table.ctypes.data, out.ctypes.data, int(count))
+    _program_at(int(address))(x.ctypes.data, table.ctypes.data, out.ctypes.data, int(count))
 
 
 @cache
-def _at(address: int) -> Any:
+def _program_at(address: int) -> Any:
     """Return the compiled program at a memory address as a Python function."""
-    return prototype()(address)
+    return native_signature()(address)
 
 
 ROUTINE_FUNCTIONS: dict[Any, str] = {
@@ -81,7 +81,7 @@ class Routine:
         return f"routine {self.function.__module__}.{self.function.__qualname__}"
 
     @cached_property
-    def _file(self) -> str:
+    def _source_text(self) -> str:
         """The source text of the file that defines the routine."""
         code = self.function.__code__
         return "".join(linecache.getlines(code.co_filename, self.function.__globals__))
@@ -89,10 +89,10 @@ class Routine:
     @cached_property
     def tree(self) -> ast.FunctionDef:
         """The syntax tree of the function."""
-        return self._own(_read(self._file))
+        return self._entry_of_routine(_parse_functions(self._source_text))
 
     @cached_property
-    def outside(self) -> dict[str, Any]:
+    def nonlocal_values(self) -> dict[str, Any]:
         """The values of the non-local names that the function uses: objects of its module and of the
         enclosing function, by name.
         """
@@ -100,17 +100,17 @@ class Routine:
         cells = self.function.__closure__ or ()
         around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
         scope = self.function.__globals__ | around
-        names = [*self._own(_scopes(self._file)), *around]
+        names = [*self._entry_of_routine(_find_global_names(self._source_text)), *around]
         return {n: x for n in sorted(names) if (x := scope.get(n)) is not None}
 
-    def _own(self, functions: Mapping[tuple[str, int], T]) -> T:
+    def _entry_of_routine(self, functions: Mapping[tuple[str, int], T]) -> T:
         """Return the entry of this routine in a mapping over all functions of its file.
 
         The keys of the mapping are the name and the line of the `def` of each function.
         """
         code = self.function.__code__
-        # The first line of the code object is that of the decorator, which is above the `def` of
-        # the syntax tree.
+        # The first line of a function's code object is that of its decorator, the one in the syntax
+        # tree that of its `def` below: take the next `def`.
         below = [
             key for key in functions if key[0] == code.co_name and key[1] >= code.co_firstlineno
         ]
@@ -124,7 +124,7 @@ class Routine:
     @property
     def callees(self) -> list["Routine"]:
         """The routines that this routine calls."""
-        return [x for x in self.outside.values() if isinstance(x, Routine)]
+        return [x for x in self.nonlocal_values.values() if isinstance(x, Routine)]
 
     @cached_property
     def family(self) -> list["Routine"]:
@@ -135,37 +135,40 @@ class Routine:
         return [*callees, self]
 
     @property
-    def text(self) -> list[Any]:
+    def digest_text(self) -> list[Any]:
         """All inputs of the compiler, as plain data for a digest.
 
         These are, for the routine and its callees, the digest of the file, the line and the values of
         non-local names; and the memory layout of all records.
         """
         place = {member: f"callee {k}" for k, member in enumerate(self.family)}
-        kinds = {kind for member in self.family for kind in member._kinds}
+        kinds = {kind for member in self.family for kind in member._declared_kinds}
         return [
-            [(*member._beginning, member._meanings(place)) for member in self.family],
+            [
+                (*member._file_digest_and_line, member._nonlocal_meanings(place))
+                for member in self.family
+            ],
             describe_kinds(kinds),
         ]
 
     @property
-    def _beginning(self) -> tuple[str, int]:
+    def _file_digest_and_line(self) -> tuple[str, int]:
         """The digest of the routine's file, and its first line."""
-        return _digest(self._file), self.function.__code__.co_firstlineno
+        return _hash_text(self._source_text), self.function.__code__.co_firstlineno
 
-    def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
+    def _nonlocal_meanings(self, texts: dict[Any, str]) -> list[tuple[str, Any]]:
         """Return pairs (non-local name, constant, type or routine); a routine of the family is replaced by
-        its text in `place`.
+        its text in `texts`.
         """
-        names = self.outside.items()
+        names = self.nonlocal_values.items()
         return [
-            (n, place.get(x, x)) for n, x in names if isinstance(x, _CONSTANT_TYPES) or is_type(x)
+            (n, texts.get(x, x)) for n, x in names if isinstance(x, _CONSTANT_TYPES) or is_type(x)
         ]
 
     @property
-    def _kinds(self) -> list[Kind]:
+    def _declared_kinds(self) -> list[Kind]:
         """The types of the routine's arguments and results, and the enumerations that it names."""
-        named = [x for x in self.outside.values() if is_enum(x)]
+        named = [x for x in self.nonlocal_values.values() if is_enum(x)]
         return [*self.parameters.values(), self.returns, *named]
 
     @cached_property
@@ -178,14 +181,15 @@ class Routine:
                 f"{self.place()}: argument {missing[0]!r} of routine {self.__name__!r} has no type. "
                 f"Annotate it, as in `{missing[0]}: int`."
             )
-        return {n: self._kind(hint) for n, hint in hints.items() if n != "return"}
+        return {n: self._kind_of_hint(hint) for n, hint in hints.items() if n != "return"}
 
     @cached_property
     def returns(self) -> Kind:
         """The type of the result."""
-        return self._kind(get_type_hints(self.function).get("return", type(None)))
+        return self._kind_of_hint(get_type_hints(self.function).get("return", type(None)))
 
-    def _kind(self, hint: Any) -> Kind:
+    def _kind_of_hint(self, hint: Any) -> Kind:
+        """Return the type that an annotation denotes; raise RoutineError for other annotations."""
         try:
             return kind_of(hint)
         except TypeError:
@@ -203,7 +207,7 @@ class Routine:
 
     def source(self, node: ast.AST) -> str:
         """Return the source line of a syntax node, and a second line that marks the node."""
-        lines = self._file.splitlines()
+        lines = self._source_text.splitlines()
         number = getattr(node, "lineno", 0)
         if not 0 < number <= len(lines):
             return ""
@@ -228,18 +232,19 @@ def is_type(x: Any) -> bool:
 
 
 @cache
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
+    """Return the digest of a source text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @cache
-def _read(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
+def _parse_functions(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
     """Return the functions of a file by name and line."""
-    return {(node.name, node.lineno): node for node in functions(ast.parse(text))}
+    return {(node.name, node.lineno): node for node in find_functions(ast.parse(text))}
 
 
 @cache
-def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
+def _find_global_names(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
     """Return the global names that the functions of a file use, by name and line of the functions.
 
     The symbol table is built faster than the syntax tree.

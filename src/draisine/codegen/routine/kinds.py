@@ -39,7 +39,8 @@ each = range
 at once, each in one SIMD lane.
 """
 
-# Kinds of numbers, of a call without result (VOID) and of the address of a compiled program.
+# Kinds of numbers; VOID is the kind of a call without result, and ADDRESS that of the address of a
+# compiled program.
 INT = "int"
 FLOAT = "float"
 BOOL = "bool"

@@ -65,40 +65,42 @@ def slot_count(kind: Kind) -> int:
     return 2 if is_matrix(kind) else 1
 
 
-def _format(kind: Kind) -> str:
+def _struct_format(kind: Kind) -> str:
     """Return the `struct` format of a type."""
     return ("d" if kind == FLOAT or is_fixed(kind) else "q") * slot_count(kind)
 
 
 @cache
-def _structure(record: type) -> struct.Struct:
+def _record_structure(record: type) -> struct.Struct:
     """Return the `struct` format of a record."""
-    return struct.Struct("=" + "".join(_format(slot.kind) for slot in layout(record).values()))
+    return struct.Struct(
+        "=" + "".join(_struct_format(slot.kind) for slot in layout(record).values())
+    )
 
 
 # --- values in slots
 
 
-def find_array(array: Any, dtype: Any) -> int:
+def address_of_array(array: Any, dtype: Any) -> int:
     """Return the memory address of the elements of a contiguous array with the given data type."""
     if array.dtype != dtype or not array.flags.c_contiguous:
         raise TypeError(f"A routine needs a contiguous array of {dtype}.")
-    # A ctypes view is five times as fast as `ndarray.ctypes`, but does not exist for arrays
-    # that are empty or read-only.
+    # A ctypes view is five times as fast as `ndarray.ctypes`, but does not exist for empty and for
+    # read-only arrays.
     try:
         return _addressof(_from_buffer(array))
     except (TypeError, ValueError):
         return int(array.ctypes.data)
 
 
-def find_flat(array: Any, dtype: Any) -> int:
+def address_of_vector(array: Any, dtype: Any) -> int:
     """Return the memory address of the elements of an array with one axis."""
     if array.ndim != 1:
         raise TypeError(f"A field of a record needs an array of {dtype} with one axis.")
-    return find_array(array, dtype)
+    return address_of_array(array, dtype)
 
 
-def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
+def address_of_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
     """Return the memory address of a matrix and its row stride in entries."""
     size = DTYPES[kind.element].itemsize
     if array.dtype != DTYPES[kind.element] or array.ndim != 2:
@@ -118,30 +120,34 @@ objects to which the slots point to the list `references`, so that the caller ca
 
 
 @cache
-def encoder(kind: Kind) -> ValueEncoder:
+def encoder_for(kind: Kind) -> ValueEncoder:
     """Return the function that encodes values of a type for a record."""
     if is_enum(kind):
         return lambda value, _: (int(kind(value)),)
     if is_fixed(kind):
         return lambda value, _: tuple(value)
     if is_matrix(kind):
-        return lambda value, _: find_matrix(value, kind)
+        return lambda value, _: address_of_matrix(value, kind)
     if is_record(kind):
         return _encode_record
     if is_sequence(kind):
         return _encode_records
     if is_flat(kind):
         dtype = DTYPES[kind.element]
-        return lambda value, _: (find_flat(value, dtype),)
+        return lambda value, _: (address_of_vector(value, dtype),)
     return (lambda value, _: (bool(value),)) if kind == BOOL else (lambda value, _: (value,))
 
 
 def _encode_record(value: Any, references: list[Any]) -> tuple[Any, ...]:
+    """Return the address of a record, and add the record to the objects that must stay alive."""
     references.append(pack(value))
     return (references[-1].address,)
 
 
 def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
+    """Return address and number of a sequence of records, and add them to the objects that must
+    stay alive.
+    """
     inner = [pack(value) for value in values]
     pointers = np.array([packed.address for packed in inner], dtype=np.int64)
     references += [inner, pointers]
@@ -168,30 +174,31 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
-        # The memory never moves, so that enclosing records can store its address.
-        self._bytes = bytearray(_structure(owner).size)
+        # The memory must never move, because enclosing records store its address.
+        self._bytes = bytearray(_record_structure(owner).size)
         self._first = _from_buffer(self._bytes)
         self.address: int = _addressof(self._first)
         self._as_parameter_ = self.address
-        self._fill(record)
+        self._fill_memory(record)
 
-    def _fill(self, record: Any) -> None:
+    def _fill_memory(self, record: Any) -> None:
+        """Write the fields of a named tuple to the memory."""
         owner: type = type(record)
         self.record = record
         self._kept = list[Any]()
         slots: list[Any] = list(record)
-        arrays, others = _indirect(owner)
+        arrays, others = _encoded_fields(owner)
         for k, dtype in arrays:
-            slots[k] = find_flat(slots[k], dtype)
+            slots[k] = address_of_vector(slots[k], dtype)
         for k, encode in others:
             slots[k : k + 1] = encode(slots[k], self._kept)
-        _structure(owner).pack_into(self._bytes, 0, *slots)
+        _record_structure(owner).pack_into(self._bytes, 0, *slots)
 
     def replace(self, **changes: Any) -> None:
         """Change fields of the packed tuple; its address stays the same, so that enclosing records remain
         valid.
         """
-        self._fill(self.record._replace(**changes))
+        self._fill_memory(self.record._replace(**changes))
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the record: routines that run as plain Python read packed records, too."""
@@ -201,7 +208,7 @@ class Packed:
 
 
 @cache
-def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, ValueEncoder]]]:
+def _encoded_fields(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, ValueEncoder]]]:
     """Return the indices of the fields that `struct` cannot pack directly: array fields with their data
     types, then matrices, vectors, records, bools and enumerations with their encoders.
 
@@ -214,7 +221,7 @@ def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Valu
         if is_flat(kind):
             arrays.append((k, DTYPES[kind.element]))
         elif kind not in (INT, FLOAT, ADDRESS):
-            others.append((k, encoder(kind)))
+            others.append((k, encoder_for(kind)))
     return arrays, others[::-1]
 
 
@@ -249,15 +256,15 @@ class Record(MutableFields):
 
     def __init__(self, **values: Any) -> None:
         owner: type = type(self)
-        content, other_defaults = _defaults(owner)
+        content, other_defaults = _initial_memory(owner)
         self._bytes = bytearray(content)
         self._first = _from_buffer(self._bytes)
         self._kept: dict[str, list[Any]] = {}
         self._objects: dict[str, Any] = {}
         self.address: int = _addressof(self._first)
         self._as_parameter_ = self.address
-        for name in values.keys() - _accesses(owner).keys():
-            raise TypeError(_no_field(owner, name))
+        for name in values.keys() - _field_accesses(owner).keys():
+            raise TypeError(_describe_missing_field(owner, name))
         for name, default in other_defaults.items():
             if name not in values:
                 if default is _MISSING:
@@ -270,7 +277,7 @@ class Record(MutableFields):
     def __setattr__(self, name: str, value: Any) -> None:
         owner: type = type(self)
         if not isinstance(getattr(owner, name, None), _Field) and name not in _RECORD_ATTRIBUTES:
-            raise AttributeError(_no_field(owner, name))
+            raise AttributeError(_describe_missing_field(owner, name))
         object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -281,7 +288,7 @@ class Record(MutableFields):
     def assign(self, **values: Any) -> None:
         """Assign several fields."""
         owner: type = type(self)
-        accesses = _accesses(owner)
+        accesses = _field_accesses(owner)
         for name, value in values.items():
             access = accesses.get(name)
             if access is None or access.read is None:
@@ -305,19 +312,19 @@ _RECORD_ATTRIBUTES = ("_bytes", "_first", "_kept", "_objects", "address", "_as_p
 
 
 @cache
-def _accesses(record: type) -> "dict[str, _Access]":
+def _field_accesses(record: type) -> "dict[str, _Access]":
     """Return the storage of each field of a record, by name."""
     return {name: _Access(slot) for name, slot in layout(record).items()}
 
 
 @cache
-def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
+def _initial_memory(record: type) -> tuple[bytes, dict[str, Any]]:
     """Return the initial memory of a record, which contains the defaults of its numbers and vectors, and the
     defaults of all other fields by name (`_MISSING` if a field has none).
     """
-    content = bytearray(max(1, _structure(record).size))
+    content = bytearray(max(1, _record_structure(record).size))
     others: dict[str, Any] = {}
-    for name, access in _accesses(record).items():
+    for name, access in _field_accesses(record).items():
         default = next(x.__dict__[name] for x in record.__mro__ if name in x.__dict__).default
         if default is _MISSING or access.read is None:
             others[name] = default
@@ -328,7 +335,7 @@ def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
     return bytes(content), others
 
 
-def _no_field(record: type, name: str) -> str:
+def _describe_missing_field(record: type, name: str) -> str:
     """Return the error message for a field that does not exist."""
     matches = get_close_matches(name, layout(record), n=1)
     guess = f" Did you mean {matches[0]!r}?" if matches else ""
@@ -343,21 +350,22 @@ class _Field:
         self.default = default
         self._accesses: dict[type, _Access] = {}  # storage of the field, by class of the record
 
-    def _access(self, owner: type) -> "_Access":
-        if owner not in self._accesses:
-            self._accesses[owner] = _accesses(owner)[self.name]
-        return self._accesses[owner]
+    def _access_for(self, record_class: type) -> "_Access":
+        """Return the storage of this field in a class of records."""
+        if record_class not in self._accesses:
+            self._accesses[record_class] = _field_accesses(record_class)[self.name]
+        return self._accesses[record_class]
 
     def __get__(self, record: Any, owner: type) -> Any:
         if record is None:
             return self
-        access = self._access(owner)
+        access = self._access_for(owner)
         if access.read is None:
             return record._objects[self.name]
         return access.read(record._bytes)
 
     def __set__(self, record: Any, value: Any) -> None:
-        access = self._access(type(record))
+        access = self._access_for(type(record))
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return
@@ -377,10 +385,10 @@ class _Access:
 
     def __init__(self, slot: Slot) -> None:
         kind = slot.kind
-        form = struct.Struct("=" + _format(slot.kind))
+        form = struct.Struct("=" + _struct_format(slot.kind))
         self.at = 8 * slot.first
         self.pack_into = form.pack_into
-        self.encode = None if kind in (INT, FLOAT, ADDRESS) else encoder(kind)
+        self.encode = None if kind in (INT, FLOAT, ADDRESS) else encoder_for(kind)
         self.read: Callable[[bytearray], Any] | None = None
         if isinstance(kind, ArrayKind) or is_record(kind):
             return

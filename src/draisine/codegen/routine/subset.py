@@ -47,8 +47,8 @@ class Definition:
     kinds: dict[ast.expr, Kind]  # types of all expressions
     names: dict[str, Kind]  # types of the local names, without arguments
     lanes: frozenset[str]  # local names with one value per SIMD lane
-    # number, routine or type to which each non-local name refers; for a function, its name in
-    # ROUTINE_FUNCTIONS
+    # Number, routine or type to which each name from outside the routine refers; for a function,
+    # its name in ROUTINE_FUNCTIONS
     meaning: dict[str, Any]
     constants: dict[ast.expr, IntEnum]  # members of enumerations in the source text
 
@@ -56,7 +56,7 @@ class Definition:
 @cache
 def read_routine(routine: Routine) -> Definition:
     """Return a routine with the types of all its expressions, or raise RoutineError."""
-    return _SubsetReader(routine).read()
+    return _SubsetReader(routine).read_definition()
 
 
 class _SubsetReader:
@@ -66,7 +66,7 @@ class _SubsetReader:
 
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
-        # The fields without comment become those of `Definition`.
+        # The attributes without comment become the fields of `Definition` with the same names.
         self.kinds: dict[ast.expr, Kind] = {}
         self.names: dict[str, Kind] = {}
         self.lanes: set[str] = set()
@@ -76,7 +76,7 @@ class _SubsetReader:
         self.meaning: dict[str, Any] = {}
         self.constants: dict[ast.expr, IntEnum] = {}
 
-    def read(self) -> Definition:
+    def read_definition(self) -> Definition:
         """Return the routine with the types of its expressions."""
         function = self.routine.tree
         self.first = min([function.lineno, *[d.lineno for d in function.decorator_list]])
@@ -88,8 +88,8 @@ class _SubsetReader:
         if ast.get_docstring(function) is not None:
             body = body[1:]
         body = expand_slices(body, self.refuse)
-        self.block(body)
-        if self.routine.returns != VOID and not _ends(body):
+        self.check_block(body)
+        if self.routine.returns != VOID and not _always_returns(body):
             self.refuse(function, "does not return a value on every path")
         return Definition(
             self.routine,
@@ -101,40 +101,42 @@ class _SubsetReader:
             self.constants,
         )
 
-    def refuse(self, node: ast.AST, why: str) -> Any:
+    def refuse(self, node: ast.AST, reason: str) -> Any:
         """Raise RoutineError for a syntax node, with file, line, reason and source text."""
         line = getattr(node, "lineno", self.first) - self.first + 1
         text = self.routine.source(node) if hasattr(node, "col_offset") else ""
         location = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
-        raise RoutineError(f"{location} {why}.{text}")
+        raise RoutineError(f"{location} {reason}.{text}")
 
     # --- statements
 
-    def block(self, body: list[ast.stmt]) -> None:
+    def check_block(self, body: list[ast.stmt]) -> None:
         """Check statements in order."""
         for statement in body:
-            self.statement(statement)
+            self.check_statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def check_statement(self, node: ast.stmt) -> None:
         """Check one statement, and find the types of its expressions."""
         match node:
             case ast.Assign(targets=[target], value=value):
-                self.assignment(node, target, value)
+                self.check_assignment(node, target, value)
             case ast.AugAssign(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
-                kind = self.arithmetic(node, node.op, self.expression(node.target), node.value)
-                self.assign(node.target, kind, node.value)
+                kind = self.kind_of_arithmetic(
+                    node, node.op, self.kind_of_expression(node.target), node.value
+                )
+                self.check_target(node.target, kind, node.value)
             case ast.If():
                 self.expect_bool(node.test)
                 if self.each and self.differs_between_lanes(node.test):
                     self.refuse(node.test, "branches on a value that differs between SIMD lanes; "
                                            "write `a if c else b`")  # fmt: skip
-                self.block(node.body)
-                self.block(node.orelse)
+                self.check_block(node.body)
+                self.check_block(node.orelse)
             case ast.While(orelse=[]) if self.each is None:
                 self.expect_bool(node.test)
-                self.block(node.body)
+                self.check_block(node.body)
             case ast.For(orelse=[], target=ast.Name(id=name)):
-                self.loop(node, name)
+                self.check_loop(node, name)
             case ast.Return() if self.each is None:
                 self.check_return(node)
             case ast.Break() | ast.Continue() if self.each is None:
@@ -142,19 +144,19 @@ class _SubsetReader:
             case ast.Pass():
                 pass
             case ast.Expr(value=ast.Call()):
-                self.expression(node.value)
+                self.kind_of_expression(node.value)
             case _:
                 context = " inside `each`" if self.each else ""
                 text = ast.unparse(node).splitlines()[0]
                 self.refuse(node, f"cannot contain the statement `{text}`{context}")
 
-    def assignment(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+    def check_assignment(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         """Check an assignment to one target, or to several targets in a tuple."""
         if not isinstance(target, ast.Tuple):
-            self.assign(target, self.expression(value), value)
+            self.check_target(target, self.kind_of_expression(value), value)
             return
         if isinstance(value, ast.Tuple):
-            kinds = [self.expression(element) for element in value.elts]
+            kinds = [self.kind_of_expression(element) for element in value.elts]
             values: list[ast.expr] = value.elts
         else:
             kinds = self.unpacked_kinds(value)
@@ -162,13 +164,13 @@ class _SubsetReader:
         if len(target.elts) != len(kinds):
             self.refuse(node, f"assigns {len(kinds)} values to {len(target.elts)} targets")
         for element, kind, source in zip(target.elts, kinds, values, strict=True):
-            self.assign(element, kind, source)
+            self.check_target(element, kind, source)
 
     def unpacked_kinds(self, value: ast.expr) -> list[Kind]:
         """Return the types of several values in one expression: results of a routine, or entries of a
         vector.
         """
-        kind = self.expression(value, several=True)
+        kind = self.kind_of_expression(value, allows_several=True)
         if isinstance(kind, tuple):
             return list(kind)
         if is_fixed(kind):
@@ -183,7 +185,7 @@ class _SubsetReader:
         expected = self.routine.returns
         value = node.value
         if isinstance(value, ast.Tuple):
-            kinds = [self.expression(element) for element in value.elts]
+            kinds = [self.kind_of_expression(element) for element in value.elts]
             several = expected if isinstance(expected, tuple) else ()
             if len(kinds) != len(several):
                 self.refuse(node, f"returns {len(kinds)} values instead of {name_of(expected)}")
@@ -195,12 +197,12 @@ class _SubsetReader:
                     f"returns {name_of(kind)} instead of {name_of(declared)}",
                 )
             return
-        kind = VOID if value is None else self.expression(value, several=True)
+        kind = VOID if value is None else self.kind_of_expression(value, allows_several=True)
         self.expect_kind(
             node, kind, expected, f"returns {name_of(kind)} instead of {name_of(expected)}"
         )
 
-    def loop(self, node: ast.For, name: str) -> None:
+    def check_loop(self, node: ast.For, name: str) -> None:
         """Check a loop over `range` or `each` with the loop variable `name`."""
         match node.iter:
             case ast.Call(func=ast.Name(id="each"), args=[size], keywords=[]):
@@ -221,29 +223,29 @@ class _SubsetReader:
             self.refuse(node, f"uses {name!r} for a loop and for another value")
         self.names[name] = INT
         self.closed.discard(name)
-        self.block(node.body)
+        self.check_block(node.body)
         self.closed.add(name)
         if self.each == name:
             self.each = None
 
     # --- assignments
 
-    def assign(self, target: ast.expr, kind: Kind, value: ast.expr) -> None:
+    def check_target(self, target: ast.expr, kind: Kind, value: ast.expr) -> None:
         """Check the assignment of a value of the given type to a target."""
         match target:
             case ast.Subscript() if not has_slice(target):
-                self.assign_element(target, kind)
+                self.check_element_target(target, kind)
             case ast.Attribute():
-                self.assign_field(target, kind)
+                self.check_field_target(target, kind)
             case ast.Name(id=name):
-                self.assign_name(target, name, kind, value)
+                self.check_name_target(target, name, kind, value)
             case _:
                 self.refuse(target, f"cannot assign to `{ast.unparse(target)}`; assign to names, elements, "
                                     "slices with an end, or fields of a Record")  # fmt: skip
 
-    def assign_element(self, target: ast.Subscript, kind: Kind) -> None:
+    def check_element_target(self, target: ast.Subscript, kind: Kind) -> None:
         """Check an assignment to an element of an array or matrix."""
-        declared = self.expression(target)
+        declared = self.kind_of_expression(target)
         base = self.kinds[target.value]
         if is_fixed(base):
             self.refuse(
@@ -256,12 +258,12 @@ class _SubsetReader:
             self.expect_kind(
                 target, kind, declared, f"assigns {name_of(kind)} to an element of {name_of(base)}"
             )
-        if self.each and not self.stride(_last_index(target)):
+        if self.each and not self.grows_with_lane(_last_index(target)):
             self.refuse(target, "assigns the same element in every SIMD lane")
 
-    def assign_field(self, target: ast.Attribute, kind: Kind) -> None:
+    def check_field_target(self, target: ast.Attribute, kind: Kind) -> None:
         """Check an assignment to a field of a record; only fields of a `Record` can be assigned."""
-        declared = self.expression(target)
+        declared = self.kind_of_expression(target)
         owner = self.kinds.get(target.value)
         if not is_mutable(owner):
             owner_name = name_of(owner) if owner is not None else ast.unparse(target.value)
@@ -275,7 +277,7 @@ class _SubsetReader:
         if self.each:
             self.refuse(target, "assigns the same field in every SIMD lane")
 
-    def assign_name(self, target: ast.Name, name: str, kind: Kind, value: ast.expr) -> None:
+    def check_name_target(self, target: ast.Name, name: str, kind: Kind, value: ast.expr) -> None:
         """Check an assignment to a local name; the first one determines the type of the name."""
         if name in self.routine.parameters or name in self.closed:
             self.refuse(
@@ -320,7 +322,7 @@ class _SubsetReader:
 
     def expect_integer(self, node: ast.expr) -> None:
         """Reject an expression that is neither an integer nor a member of an enumeration."""
-        kind = self.expression(node)
+        kind = self.kind_of_expression(node)
         if kind != INT and not is_enum(kind):
             self.refuse(
                 node, f"needs an integer instead of `{ast.unparse(node)}` ({name_of(kind)})"
@@ -328,21 +330,21 @@ class _SubsetReader:
 
     def expect_bool(self, node: ast.expr) -> None:
         """Reject a condition that is not a bool."""
-        kind = self.expression(node)
+        kind = self.kind_of_expression(node)
         if kind != BOOL:
             self.refuse(node, f"needs a bool or a comparison instead of `{ast.unparse(node)}` "
                               f"({name_of(kind)})")  # fmt: skip
 
-    def expression(self, node: ast.expr, several: bool = False) -> Kind:
-        """Return the type of an expression; several results are allowed only if `several` is set, because
-        they are unpacked.
+    def kind_of_expression(self, node: ast.expr, allows_several: bool = False) -> Kind:
+        """Return the type of an expression; several results are allowed only if `allows_several` is
+        set, because they are unpacked.
         """
-        kind = self.kinds[node] = self._kind(node)
-        if isinstance(kind, tuple) and not several:
+        kind = self.kinds[node] = self._infer_kind(node)
+        if isinstance(kind, tuple) and not allows_several:
             self.refuse(node, f"must unpack several results, as in `a, b = {ast.unparse(node)}`")
         return kind
 
-    def _kind(self, node: ast.expr) -> Kind:
+    def _infer_kind(self, node: ast.expr) -> Kind:
         """Return the type of an expression, or reject the expression."""
         match node:
             case ast.Constant(value=bool()):
@@ -352,13 +354,13 @@ class _SubsetReader:
             case ast.Constant(value=float()):
                 return FLOAT
             case ast.Name(id=name):
-                return self.name(node, name)
+                return self.kind_of_name(node, name)
             case ast.Attribute(value=value, attr=field):
-                return self.field(node, value, field)
+                return self.kind_of_field(node, value, field)
             case ast.Subscript():
-                return self.subscript(node)
+                return self.kind_of_subscript(node)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                kind = self.expression(operand)
+                kind = self.kind_of_expression(operand)
                 if kind not in (INT, FLOAT) and not is_fixed(kind):
                     self.refuse(node, f"cannot negate {name_of(kind)}")
                 return kind
@@ -370,47 +372,50 @@ class _SubsetReader:
                     self.expect_bool(value)
                 return BOOL
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                return self.comparison(node, left, op, right)
+                return self.kind_of_comparison(node, left, op, right)
             case ast.Compare():
                 return self.refuse(node, "cannot chain comparisons; write `a < b and b < c`")
             case ast.BinOp(left=left, op=op, right=right):
-                return self.arithmetic(node, op, self.expression(left), right)
+                return self.kind_of_arithmetic(node, op, self.kind_of_expression(left), right)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.expect_bool(test)
-                return self.common(node, self.expression(body), self.expression(orelse))
+                return self.common_kind(
+                    node, self.kind_of_expression(body), self.kind_of_expression(orelse)
+                )
             case ast.Call():
-                return self.call(node)
+                return self.kind_of_call(node)
         return self.refuse(node, f"cannot contain the expression `{ast.unparse(node)}`")
 
-    def field(self, node: ast.expr, value: ast.expr, field: str) -> Kind:
+    def kind_of_field(self, node: ast.expr, value: ast.expr, field: str) -> Kind:
         """Return the type of a field of a record, or of a member of an enumeration."""
-        if isinstance(value, ast.Name) and self.is_outside(value.id):
-            owner = self.outside(value, value.id)
+        if isinstance(value, ast.Name) and self.is_nonlocal(value.id):
+            owner = self.nonlocal_object(value, value.id)
             if is_enum(owner):
                 if field not in owner.__members__:
                     self.refuse(
-                        node, f"finds no member {field!r} in {name_of(owner)}{_guess(field, owner)}"
+                        node,
+                        f"finds no member {field!r} in {name_of(owner)}{_suggest_word(field, owner)}",
                     )
                 self.constants[node] = owner[field]
                 return owner
-        record = self.expression(value)
+        record = self.kind_of_expression(value)
         if not is_record(record):
             return self.refuse(
                 node, f"reads field {field!r} of {name_of(record)}, which has no fields"
             )
         if field not in fields(record):
-            guess = _guess(field, fields(record))
+            guess = _suggest_word(field, fields(record))
             self.refuse(node, f"finds no field {field!r} in record {name_of(record)}{guess}")
         return fields(record)[field]
 
-    def subscript(self, node: ast.Subscript) -> Kind:
+    def kind_of_subscript(self, node: ast.Subscript) -> Kind:
         """Return the type of an element, of a matrix row, or of a view of an array."""
         value = node.value
         index = node.slice
         match index:
             case ast.Slice(lower=ast.expr() as low, upper=None, step=None) if not self.each:
                 self.expect_integer(low)
-                array = self.array(value)
+                array = self.expect_array(value)
                 if is_matrix(array):
                     self.expect_named_matrix(node, value)
                 return array
@@ -419,9 +424,9 @@ class _SubsetReader:
                 return self.refuse(node, f"cannot use `{text}` as a value: write a[i:] for a view, and "
                                          "slices with an end in statements about slices")  # fmt: skip
             case ast.Tuple(elts=[row, column]):
-                return self.matrix_entry(node, value, row, column)
-        kind = self.expression(value)
-        self.index(index)
+                return self.kind_of_matrix_entry(node, value, row, column)
+        kind = self.kind_of_expression(value)
+        self.check_index(index)
         if is_fixed(kind):
             if self.each and self.differs_between_lanes(index):
                 self.refuse(node, "has an index of a vector that differs between SIMD lanes")
@@ -436,14 +441,14 @@ class _SubsetReader:
         if self.each and is_record(kind.element) and self.differs_between_lanes(index):
             self.refuse(node, "reads records that differ between SIMD lanes")
         if self.each:
-            self.stride(index)
+            self.grows_with_lane(index)
         return kind.element
 
-    def matrix_entry(
+    def kind_of_matrix_entry(
         self, node: ast.expr, value: ast.expr, row: ast.expr, column: ast.expr
     ) -> Kind:
         """Return the type of A[i, j], or of a block A[i:, j:]."""
-        kind = self.expression(value)
+        kind = self.kind_of_expression(value)
         if not is_matrix(kind):
             return self.refuse(node, f"needs a matrix instead of {name_of(kind)}")
         self.expect_named_matrix(node, value)
@@ -458,12 +463,12 @@ class _SubsetReader:
             return kind
         if isinstance(row, ast.Slice):
             self.refuse(node, f"cannot use the column `{ast.unparse(node)}` as a value")
-        self.index(row)
-        self.index(column)
+        self.check_index(row)
+        self.check_index(column)
         if self.each:
             if self.differs_between_lanes(row):
                 self.refuse(node, "has rows that differ between SIMD lanes")
-            self.stride(column)
+            self.grows_with_lane(column)
         return kind.element
 
     def expect_named_matrix(self, node: ast.expr, matrix: ast.expr) -> None:
@@ -474,14 +479,14 @@ class _SubsetReader:
                 node, f"indexes the matrix `{text}` without a name; write `B = {text}` first"
             )
 
-    def index(self, node: ast.expr) -> None:
+    def check_index(self, node: ast.expr) -> None:
         """Check an index, in which the variable of a loop over `each` may occur."""
         outer = self.indexing
         self.indexing = True
         self.expect_integer(node)
         self.indexing = outer
 
-    def name(self, node: ast.expr, name: str) -> Kind:
+    def kind_of_name(self, node: ast.expr, name: str) -> Kind:
         """Return the type of a name: an argument, a local name, or a constant outside of the routine."""
         if name in self.closed:
             self.refuse(node, f"reads {name!r} after its loop")
@@ -491,9 +496,9 @@ class _SubsetReader:
             )
         if name == self.each and not self.indexing:
             self.refuse(node, f"can use {name!r} inside `each` as an index only: alone or in a sum")
-        if not self.is_outside(name):
+        if not self.is_nonlocal(name):
             return self.routine.parameters.get(name) or self.names[name]
-        value = self.outside(node, name)
+        value = self.nonlocal_object(node, name)
         if isinstance(value, (bool, int, float)):
             self.meaning[name] = value
             if isinstance(value, IntEnum):
@@ -502,30 +507,32 @@ class _SubsetReader:
         return self.refuse(node, f"cannot use {name!r} as a value: it is no number, no member of an "
                                  "IntEnum and no local name")  # fmt: skip
 
-    def is_outside(self, name: str) -> bool:
+    def is_nonlocal(self, name: str) -> bool:
         """Return whether a name is neither an argument nor a local name."""
         return name not in self.routine.parameters and name not in self.names
 
-    def outside(self, node: ast.expr, name: str) -> Any:
+    def nonlocal_object(self, node: ast.expr, name: str) -> Any:
         """Return the object to which a non-local name refers."""
-        names = self.routine.outside
+        names = self.routine.nonlocal_values
         if name in names:
             return names[name]
         builtin = {f.__name__: f for f in ROUTINE_FUNCTIONS}.get(name)
         return builtin if builtin else self.refuse(node, f"does not know the name {name!r}")
 
-    def array(self, node: ast.expr) -> ArrayKind:
+    def expect_array(self, node: ast.expr) -> ArrayKind:
         """Return the type of an expression that must be an array of numbers or bools, or a matrix."""
-        kind = self.expression(node)
+        kind = self.kind_of_expression(node)
         if isinstance(kind, ArrayKind) and not is_sequence(kind):
             return kind
         self.refuse(node, f"cannot take a slice of {name_of(kind)}")
         raise AssertionError
 
-    def comparison(self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Kind:
+    def kind_of_comparison(
+        self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr
+    ) -> Kind:
         """Return the type of a comparison, a bool, after a check of its operands."""
-        a = self.expression(left)
-        b = self.expression(right)
+        a = self.kind_of_expression(left)
+        b = self.kind_of_expression(right)
         if isinstance(op, (ast.Is, ast.IsNot)):
             if not is_enum(a) or a != b:
                 self.refuse(node, "can use `is` between members of one IntEnum only; use == or !=")
@@ -540,11 +547,13 @@ class _SubsetReader:
             self.refuse(node, f"cannot compare {name_of(a)} with {name_of(b)}")
         return BOOL
 
-    def arithmetic(self, node: ast.AST, op: ast.operator, left: Kind, right: ast.expr) -> Kind:
+    def kind_of_arithmetic(
+        self, node: ast.AST, op: ast.operator, left: Kind, right: ast.expr
+    ) -> Kind:
         """Return the type of `left op right`, where `left` is the type of the left operand."""
-        other = self.expression(right)
+        other = self.kind_of_expression(right)
         if is_fixed(left) or is_fixed(other):
-            return self.vector_arithmetic(node, op, left, other)
+            return self.kind_of_vector_arithmetic(node, op, left, other)
         kinds = {left, other}
         if not kinds <= {INT, FLOAT}:
             self.refuse(node, f"cannot calculate with {name_of(left)} and {name_of(other)}")
@@ -556,7 +565,9 @@ class _SubsetReader:
             self.refuse(node, f"cannot use the operator {type(op).__name__}")
         return INT if kinds == {INT} else FLOAT
 
-    def vector_arithmetic(self, node: ast.AST, op: ast.operator, left: Kind, right: Kind) -> Kind:
+    def kind_of_vector_arithmetic(
+        self, node: ast.AST, op: ast.operator, left: Kind, right: Kind
+    ) -> Kind:
         """Return the type of an operation with a fixed-size vector."""
         if self.each:
             self.refuse(node, "cannot use fixed-size vectors inside `each`")
@@ -570,7 +581,7 @@ class _SubsetReader:
         return self.refuse(node, f"cannot calculate with {names} in this way; vectors have + - of one "
                                  "size, * and / by a number, dot and cross")  # fmt: skip
 
-    def common(self, node: ast.expr, a: Kind, b: Kind) -> Kind:
+    def common_kind(self, node: ast.expr, a: Kind, b: Kind) -> Kind:
         """Return the type of a conditional expression from the types of its two branches."""
         if {a, b} == {INT, FLOAT}:
             return FLOAT
@@ -582,29 +593,29 @@ class _SubsetReader:
 
     # --- calls
 
-    def call(self, node: ast.Call) -> Kind:
+    def kind_of_call(self, node: ast.Call) -> Kind:
         """Return the type of the result of a call."""
         if node.keywords:
             self.refuse(node, "cannot call with keywords; use positional arguments")
         match node.func:
             case ast.Name(id=name):
-                return self.call_name(node, name, node.args)
+                return self.kind_of_named_call(node, name, node.args)
             case ast.Attribute(value=value, attr="reshape"):
-                return self.reshape(node, value, node.args)
+                return self.kind_of_reshape(node, value, node.args)
         return self.refuse(node, f"cannot call `{ast.unparse(node.func)}`")
 
-    def call_name(self, node: ast.Call, name: str, args: list[ast.expr]) -> Kind:
+    def kind_of_named_call(self, node: ast.Call, name: str, args: list[ast.expr]) -> Kind:
         """Return the type of the result of a routine, a constructor or a function in ROUTINE_FUNCTIONS."""
-        target = self.outside(node.func, name)
+        target = self.nonlocal_object(node.func, name)
         self.meaning[name] = target if isinstance(target, Routine) or is_type(target) else None
         if self.meaning[name] is None:
             try:
                 self.meaning[name] = ROUTINE_FUNCTIONS.get(target)
             except TypeError:  # the object is not hashable
                 self.refuse(node, f"cannot call {name!r}")
-        kinds = [self.expression(a) for a in args]
+        kinds = [self.kind_of_expression(a) for a in args]
         if isinstance(target, Routine):
-            return self.call_routine(node, target, args, kinds)
+            return self.kind_of_routine_call(node, target, args, kinds)
         if is_fixed(target):
             if len(kinds) != target.size or not set(kinds) <= {INT, FLOAT} or self.each:
                 self.refuse(node, f"makes a {name} of {target.size} numbers, outside of `each`")
@@ -615,12 +626,12 @@ class _SubsetReader:
             return target
         if self.each and self.meaning[name] == "int" and any(map(self.differs_between_lanes, args)):
             self.refuse(node, "cannot use int(...) of a value that differs between SIMD lanes")
-        kind = self.call_function(self.meaning[name], kinds)
+        kind = self.kind_of_function_call(self.meaning[name], kinds)
         if kind is None:
             return self.refuse(node, f"cannot call {name} with ({', '.join(map(name_of, kinds))})")
         return kind
 
-    def call_routine(
+    def kind_of_routine_call(
         self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
     ) -> Kind:
         """Return the type of the result of a routine, after a check of its arguments."""
@@ -638,11 +649,11 @@ class _SubsetReader:
                 self.expect_kind(a, kind, declared, f"passes {name_of(kind)} to {argument_text}")
         return target.returns
 
-    def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:
+    def kind_of_function_call(self, function_name: str | None, kinds: list[Kind]) -> Kind | None:
         """Return the type of a function's result, or None if the function does not accept arguments of
         these types.
         """
-        match word, kinds:
+        match function_name, kinds:
             case "call", [_, *_] if kinds == [ADDRESS, DOUBLES, DOUBLES, DOUBLES, INT]:
                 return VOID
             case "address", [kind] if kind == INT:
@@ -652,7 +663,7 @@ class _SubsetReader:
             case "float", [kind] if kind in (INT, FLOAT, BOOL):
                 return FLOAT
             case "abs" | "sqrt" | "isfinite", [kind] if kind in (INT, FLOAT):
-                return {"isfinite": BOOL, "abs": kind}.get(str(word), FLOAT)
+                return {"isfinite": BOOL, "abs": kind}.get(str(function_name), FLOAT)
             case "min" | "max", [first, second] if {first, second} <= {INT, FLOAT}:
                 return FLOAT if FLOAT in kinds else INT
             case "dot", [first, second] if is_fixed(first) and first == second:
@@ -661,13 +672,13 @@ class _SubsetReader:
                 return first if first.size == 3 else None
         return None
 
-    def reshape(self, node: ast.Call, value: ast.expr, args: list[ast.expr]) -> Kind:
+    def kind_of_reshape(self, node: ast.Call, value: ast.expr, args: list[ast.expr]) -> Kind:
         """Return the type of a[i : i + n * m].reshape(n, m): a matrix that shares the elements of
         an array.
         """
         match value:
             case ast.Subscript(value=base, slice=ast.Slice(lower=low, upper=ast.expr(), step=None)):
-                kind = self.array(base)
+                kind = self.expect_array(base)
                 if low is not None:
                     self.expect_integer(low)
             case _:
@@ -691,7 +702,7 @@ class _SubsetReader:
         names = {n.id for n in walk_tree(node) if isinstance(n, ast.Name)}
         return bool(names & (self.lanes | {self.each or ""}))
 
-    def stride(self, index: ast.expr) -> bool:
+    def grows_with_lane(self, index: ast.expr) -> bool:
         """Return whether an index grows by one from one SIMD lane to the next (False: it is the same in all
         lanes); reject an index that depends on the lane in another way.
         """
@@ -714,7 +725,7 @@ def _last_index(node: ast.Subscript) -> ast.expr:
     return node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
 
 
-def _guess(word: str, candidates: Any) -> str:
+def _suggest_word(word: str, candidates: Any) -> str:
     """Return a suggestion for an unknown word."""
     names = candidates.__members__ if is_enum(candidates) else candidates
     matches = get_close_matches(word, names, n=1)
@@ -759,13 +770,13 @@ def loop_bounds(loop: ast.For) -> tuple[ast.expr | None, ast.expr]:
     return (None, args[0]) if len(args) == 1 else (args[0], args[1])
 
 
-def _ends(body: list[ast.stmt]) -> bool:
+def _always_returns(body: list[ast.stmt]) -> bool:
     """Return whether every path through the statements ends in a `return`."""
     match body[-1] if body else None:
         case ast.Return():
             return True
         case ast.If(body=first, orelse=second):
-            return _ends(first) and _ends(second)
+            return _always_returns(first) and _always_returns(second)
         case ast.While(test=ast.Constant(value=True), body=inner):
             return not any(isinstance(n, ast.Break) for s in inner for n in walk_tree(s))
     return False

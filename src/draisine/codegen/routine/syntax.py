@@ -22,7 +22,7 @@ def walk_tree(node: ast.AST) -> Iterator[ast.AST]:
                 pending += [x for x in value if isinstance(x, ast.AST)]
 
 
-def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+def find_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
     """Yield all functions of a module, also those in classes, functions and conditions."""
     pending: list[Any] = [tree]
     while pending:
@@ -33,7 +33,7 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
             pending += getattr(node, name, ())
 
 
-def place_at(old: Any, new: Node) -> Node:
+def copy_location(old: Any, new: Node) -> Node:
     """Return a new syntax node, and all new nodes below it, with the source location of an old node."""
     pending: list[Any] = [new]
     while pending:

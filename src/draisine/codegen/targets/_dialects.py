@@ -40,7 +40,8 @@ class Dialect:
     """Notation of a language for routines; templates are filled by `str.format`."""
 
     number: Callable[[float], str]  # function from a number to its text
-    # templates of function calls: by value of ROUTINE_FUNCTIONS, or by "abs of int" and the like
+    # Templates of function calls, by value of ROUTINE_FUNCTIONS; functions that depend on the type
+    # have names such as "abs of int"
     functions: dict[str, str]
     rest: str  # template of a[i:], the view of an array from element i to its end
     whole_quotient: str  # template of a // b for integers, a truncated quotient
@@ -61,7 +62,7 @@ class Dialect:
     loop: str  # keyword that declares a loop variable
     reserved: frozenset[str]  # words that cannot be used as names
 
-    def word(self, name: str) -> str:
+    def valid_name(self, name: str) -> str:
         """Return a valid name of an argument or local variable; an underscore is appended to a reserved
         word.
         """
@@ -88,15 +89,15 @@ def c_type(kind: Kind, name: str) -> str:
     return types[INT if is_enum(kind) else str(kind)].format(name)
 
 
-def _c_declare(kind: Kind, name: str) -> str:
+def _declare_in_c(kind: Kind, name: str) -> str:
     """Return the declaration of a local name in C, initialised so that compilers do not warn."""
     return f"{c_type(kind, name)} = {'{0}' if is_matrix(kind) or is_fixed(kind) else '0'};"
 
 
-def _c_head(dialect: Dialect, routine: Routine, name: str) -> str:
+def _write_c_head(dialect: Dialect, routine: Routine, name: str) -> str:
     """Return the head of a function in C, preceded by the type of its results if it has several."""
     parameters = routine.parameters.items()
-    arguments = ", ".join(c_type(kind, dialect.word(n)) for n, kind in parameters)
+    arguments = ", ".join(c_type(kind, dialect.valid_name(n)) for n, kind in parameters)
     if not isinstance(routine.returns, tuple):
         return f"static {c_type(routine.returns, name)}({arguments or 'void'})"
     several = " ".join(f"{c_type(kind, f'value_{k}')};" for k, kind in enumerate(routine.returns))
@@ -117,7 +118,7 @@ def c_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Dialec
     return Dialect(
         number, words, "({} + {})", "{} / {}", "(double)({}) / {}", "{} * {}", "-{}", ("0", "1"), "{}",
         ("==", "!="), "->", "({kind}){{{at}, {stride}}}", "({kind}){{{{{entries}}}}}", "{}.at[{}]",
-        "{kind}_{word}({arguments})", "({name}_results){{{values}}}", _c_declare, _c_head, "int64_t",
+        "{kind}_{word}({arguments})", "({name}_results){{{values}}}", _declare_in_c, _write_c_head, "int64_t",
         frozenset(reserved),
     )  # fmt: skip
 
@@ -143,20 +144,24 @@ static inline Vec3 Vec3_cross(Vec3 a, Vec3 b)
 
 def c_types(*routines: Routine) -> str:
     """Return the types in C that routines and their callees need, each after the types that it contains."""
-    kinds = _used(routines)
-    parts = [_c_matrix(kind) for kind in kinds if is_matrix(kind)]
-    parts += [_c_vector(kind.__name__, kind.size) for kind in kinds if is_fixed(kind)]
-    return "\n".join([*parts, *(_c_record(kind) for kind in kinds if is_record(kind))])
+    kinds = _find_used_types(routines)
+    parts = [_c_matrix_type(kind) for kind in kinds if is_matrix(kind)]
+    parts += [_c_vector_type(kind.__name__, kind.size) for kind in kinds if is_fixed(kind)]
+    return "\n".join([*parts, *(_c_record_type(kind) for kind in kinds if is_record(kind))])
 
 
-def _c_matrix(kind: ArrayKind) -> str:
+def _c_matrix_type(kind: ArrayKind) -> str:
+    """Return the C type of a matrix: address, and row stride in elements."""
     return f"typedef struct {{ {c_type(kind.element, '*at')}; int64_t stride; }} {name_of(kind)};\n"
 
 
-def _c_vector(name: str, size: int) -> str:
+def _c_vector_type(name: str, size: int) -> str:
     """Return a fixed-size vector and its functions in C."""
 
-    def function(word: str, arguments: str, entry: str) -> str:
+    def vector_function(word: str, arguments: str, entry: str) -> str:
+        """Return a function of fixed-size vectors in C, whose result has the given expression for
+        each entry.
+        """
         entries = ", ".join(entry.format(k=k) for k in range(size))
         head = f"static inline {name} {name}_{word}({arguments})"
         return f"{head} {{ return ({name}){{{{{entries}}}}}; }}"
@@ -164,29 +169,31 @@ def _c_vector(name: str, size: int) -> str:
     terms = " + ".join(f"a.at[{k}] * b.at[{k}]" for k in range(size))
     lines = [
         f"typedef struct {{ double at[{size}]; }} {name};",
-        function("add", f"{name} a, {name} b", "a.at[{k}] + b.at[{k}]"),
-        function("sub", f"{name} a, {name} b", "a.at[{k}] - b.at[{k}]"),
-        function("neg", f"{name} a", "-a.at[{k}]"),
-        function("mul", f"{name} a, double b", "a.at[{k}] * b"),
-        function("div", f"{name} a, double b", "a.at[{k}] / b"),
+        vector_function("add", f"{name} a, {name} b", "a.at[{k}] + b.at[{k}]"),
+        vector_function("sub", f"{name} a, {name} b", "a.at[{k}] - b.at[{k}]"),
+        vector_function("neg", f"{name} a", "-a.at[{k}]"),
+        vector_function("mul", f"{name} a, double b", "a.at[{k}] * b"),
+        vector_function("div", f"{name} a, double b", "a.at[{k}] / b"),
         f"static inline double {name}_dot({name} a, {name} b) {{ return {terms}; }}",
         "",
     ]
     return "\n".join(lines) + (_C_CROSS if name == "Vec3" else "")
 
 
-def _c_record(record: type) -> str:
+def _c_record_type(record: type) -> str:
+    """Return the C type of a record."""
     lines = [f"    {c_type(kind, name)};" for name, kind in fields(record).items()]
     return "\n".join(["typedef struct {", *lines, f"}} {record.__name__};", ""])
 
 
-def _used(routines: Iterable[Routine]) -> list[Kind]:
+def _find_used_types(routines: Iterable[Routine]) -> list[Kind]:
     """Return all types that occur in routines and their callees. The types of the fields of a record precede
     the record, as C requires.
     """
     kinds: dict[Kind, None] = {}
 
-    def add(kind: Kind) -> None:
+    def add_type(kind: Kind) -> None:
+        """Add a type to the list, after the types that it contains."""
         if kind in kinds:
             return
         if isinstance(kind, tuple):
@@ -196,7 +203,7 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
         else:
             inner = [kind.element] if isinstance(kind, ArrayKind) else []
         for child in inner:
-            add(child)
+            add_type(child)
         kinds[kind] = None
 
     for member in dict.fromkeys(member for routine in routines for member in routine.family):
@@ -207,7 +214,7 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
             *it.names.values(),
             *it.kinds.values(),
         ):
-            add(kind)
+            add_type(kind)
     return list(kinds)
 
 
@@ -228,12 +235,13 @@ def js_dialect(number: Callable[[float], str], reserved: Iterable[str]) -> Diale
         number, words, "view({}, {})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
         ("false", "true"), "!!{}", ("===", "!=="), ".", "{{ at: {at}, stride: {stride} }}",
         "[{entries}]", "{}[{}]", "vector_{word}({arguments})", "[{values}]",
-        lambda kind, name: f"let {name};", _js_head, "let", frozenset(reserved),
+        lambda kind, name: f"let {name};", _write_js_head, "let", frozenset(reserved),
     )  # fmt: skip
 
 
-def _js_head(dialect: Dialect, routine: Routine, name: str) -> str:
-    return f"function {name}({', '.join(map(dialect.word, routine.parameters))})"
+def _write_js_head(dialect: Dialect, routine: Routine, name: str) -> str:
+    """Return the head of a function in JavaScript."""
+    return f"function {name}({', '.join(map(dialect.valid_name, routine.parameters))})"
 
 
 JS_HELPERS = """\
@@ -266,4 +274,4 @@ const vector_cross = (a, b) =>
 
 def js_types(*routines: Routine) -> str:
     """Return the functions in JavaScript that routines and their callees need besides JS_HELPERS."""
-    return _JS_VECTORS if any(is_fixed(kind) for kind in _used(routines)) else ""
+    return _JS_VECTORS if any(is_fixed(kind) for kind in _find_used_types(routines)) else ""

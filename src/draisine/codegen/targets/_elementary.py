@@ -7,7 +7,13 @@ of fdlibm are evaluated. atan2 is that of the C library.
 
 import math
 
-from draisine.codegen.targets._llvm import alike, entry_count, llvm_constant, suffix, to_single
+from draisine.codegen.targets._llvm import (
+    entry_count,
+    intrinsic_suffix,
+    llvm_constant,
+    same_shape_type,
+    to_single,
+)
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 """pi/2 as a sum of three doubles, for the reduction of arguments."""
@@ -32,37 +38,41 @@ _COS = (
 """Coefficients of x^4, x^6, ..., x^14 in the polynomial of cos(x) on |x| <= pi/4 (fdlibm, k_cos.c)."""
 
 
-def elementary(kind: str) -> str:
+def write_elementary_functions(kind: str) -> str:
     """Return sine, cosine and atan2 as LLVM text for one type of operand."""
-    s = suffix(kind)
+    s = intrinsic_suffix(kind)
     lines = [
         f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
         f"declare {kind} @llvm.rint.{s}({kind})",
         f"declare {kind} @llvm.sqrt.{s}({kind})",
         f"declare {kind} @llvm.exp.{s}({kind})",
     ]
-    lines += [*_circular(kind, "sin", 0), *_circular(kind, "cos", 1), *_angle(kind)]
+    lines += [
+        *_write_circular_function(kind, "sin", 0),
+        *_write_circular_function(kind, "cos", 1),
+        *_write_atan2(kind),
+    ]
     return "\n".join(lines)
 
 
-def _circular(kind: str, name: str, shift: int) -> list[str]:
+def _write_circular_function(kind: str, name: str, shift: int) -> list[str]:
     """Return LLVM text of the sine of x plus `shift` quarter turns."""
     return [
-        f"define internal {kind} @draisine_{name}.{suffix(kind)}({kind} %x) alwaysinline {{",
-        *_reduction(kind),
-        *_short_series(kind),
-        *_quarter(kind, shift),
+        f"define internal {kind} @draisine_{name}.{intrinsic_suffix(kind)}({kind} %x) alwaysinline {{",
+        *_write_argument_reduction(kind),
+        *_write_polynomials(kind),
+        *_write_quadrant_selection(kind, shift),
         f"  ret {kind} %result",
         "}",
     ]
 
 
-def _reduction(kind: str) -> list[str]:
+def _write_argument_reduction(kind: str) -> list[str]:
     """Return LLVM text of r1 + d = x - n pi/2 with the nearest integer n. The correction d is the rounding
     error of r1.
     """
     parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
-    s = suffix(kind)
+    s = intrinsic_suffix(kind)
     (high, middle, low) = (llvm_constant(kind, x) for x in parts)
     return [
         f"  %turns = fmul {kind} %x, {llvm_constant(kind, 2 / math.pi)}",
@@ -76,12 +86,12 @@ def _reduction(kind: str) -> list[str]:
     ]
 
 
-def _short_series(kind: str) -> list[str]:
+def _write_polynomials(kind: str) -> list[str]:
     """Return LLVM text of sine and cosine of r1 + d by polynomials in Estrin's scheme.
 
     Estrin's chain of dependent operations is shorter than that of Horner's scheme.
     """
-    s = suffix(kind)
+    s = intrinsic_suffix(kind)
     unit = llvm_constant(kind, 1.0)
     half = llvm_constant(kind, 0.5)
     body = [f"  %z = fmul {kind} %r1, %r1", f"  %zz = fmul {kind} %z, %z"]
@@ -111,15 +121,16 @@ def _short_series(kind: str) -> list[str]:
     ]
 
 
-def _quarter(kind: str, shift: int) -> list[str]:
+def _write_quadrant_selection(kind: str, shift: int) -> list[str]:
     """Return LLVM text that selects the sine or cosine of r1 + d, and its sign, by the number n + `shift` of
     quarter turns.
     """
     entry = "i32" if "float" in kind else "i64"
-    integers = alike(kind, entry)
-    flags = alike(kind, "i1")
+    integers = same_shape_type(kind, entry)
+    flags = same_shape_type(kind, "i1")
 
-    def i(n: int) -> str:
+    def integer_constant(n: int) -> str:
+        """Return an integer constant as LLVM text."""
         return (
             str(n)
             if kind == "double"
@@ -128,26 +139,27 @@ def _quarter(kind: str, shift: int) -> list[str]:
 
     return [
         f"  %k0 = fptosi {kind} %n to {integers}",
-        f"  %k = add {integers} %k0, {i(shift)}",
-        f"  %odd = and {integers} %k, {i(1)}",
-        f"  %swap = icmp ne {integers} %odd, {i(0)}",
+        f"  %k = add {integers} %k0, {integer_constant(shift)}",
+        f"  %odd = and {integers} %k, {integer_constant(1)}",
+        f"  %swap = icmp ne {integers} %odd, {integer_constant(0)}",
         f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
-        f"  %two = and {integers} %k, {i(2)}",
-        f"  %flip = icmp ne {integers} %two, {i(0)}",
+        f"  %two = and {integers} %k, {integer_constant(2)}",
+        f"  %flip = icmp ne {integers} %two, {integer_constant(0)}",
         f"  %minus = fneg {kind} %value",
         f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
     ]
 
 
-def _angle(kind: str) -> list[str]:
+def _write_atan2(kind: str) -> list[str]:
     """Return LLVM text that calls atan2 of the C library, for each SIMD lane separately."""
     lines = [
-        f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
+        f"define internal {kind} @draisine_atan2.{intrinsic_suffix(kind)}"
+        f"({kind} %y, {kind} %x) alwaysinline {{"
     ]
     if kind == "double":
         return [*lines, "  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
     previous = "undef"
-    wide = alike(kind, "double")
+    wide = same_shape_type(kind, "double")
     single = wide != kind
     lines += [f"  %{n}w = fpext {kind} %{n} to {wide}" for n in "yx" if single]
     for k in range(entry_count(kind)):

@@ -1,7 +1,7 @@
 """Compilation of LLVM text to machine code for this computer, with a cache on disk.
 
 LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. If a process forks while another
-thread holds this lock, it is never released in the child process. Therefore only `host` and
+thread holds this lock, it is never released in the child process. Therefore only `describe_host` and
 `load_machine_code` call llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need
 llvmlite: its addresses are looked up once, and the next call of `load_machine_code` closes the engines that
 are no longer used.
@@ -62,7 +62,7 @@ class MachineCode:
 
 
 @cache
-def host() -> tuple[str, str, int]:
+def describe_host() -> tuple[str, str, int]:
     """Return the CPU's name and features, and the number of doubles in a SIMD register."""
     with _lock:
         llvm.initialize_native_target()
@@ -74,7 +74,7 @@ def host() -> tuple[str, str, int]:
 
 def lanes() -> int:
     """Return the number of states that SIMD code evaluates at once on this CPU: doubles per register."""
-    return host()[2]
+    return describe_host()[2]
 
 
 def load_machine_code(
@@ -91,7 +91,7 @@ def load_machine_code(
     no entry for it. `functions` are the names of the functions whose addresses are needed. If `ordered`, LLVM
     keeps the order of the text.
     """
-    identity = (host(), llvmlite.__version__, source([__file__]), passes, task)
+    identity = (describe_host(), llvmlite.__version__, digest_sources([__file__]), passes, task)
     key = hashlib.sha256(repr(identity).encode()).hexdigest()
     with _lock:
         code = store.get(key) if store is not None else None
@@ -103,27 +103,28 @@ def load_machine_code(
                 store.put(key, code)
         while _disused:
             _disused.pop().close()
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _make_target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         return MachineCode(engine, functions)
 
 
 @cache
-def _read(path: str) -> bytes:
+def _read_file(path: str) -> bytes:
+    """Return the content of a source file."""
     return Path(path).read_bytes()
 
 
-def source(paths: Iterable[str]) -> str:
+def digest_sources(paths: Iterable[str]) -> str:
     """Return a digest of source files. As a part of the cache key it prevents the use of machine code that
     other versions of these files have written.
     """
-    return hashlib.sha256(b"\0".join(map(_read, paths))).hexdigest()
+    return hashlib.sha256(b"\0".join(map(_read_file, paths))).hexdigest()
 
 
-def _machine() -> Any:
+def _make_target_machine() -> Any:
     """Return a new target machine; an engine takes ownership of it, so each engine needs its own."""
-    cpu, features, _ = host()
+    cpu, features, _ = describe_host()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
@@ -134,11 +135,12 @@ def compile_object(text: str, passes: str = "all", ordered: bool = False) -> byt
     LLVM's own pipeline ("all") leaks about 60 kB per call. Switches of LLVM are global to the process, so
     they are set for this text and reset afterwards.
     """
-    machine = _machine()
+    machine = _make_target_machine()
     module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
-    # SIMD code is written with vectors already; LLVM's vectorisers would only add compile time.
+    # SIMD code is written with vectors already. LLVM's vectorisers would cost compile time without
+    # a gain.
     options.slp_vectorization = False
     options.loop_vectorization = False
     options.loop_unrolling = False
@@ -179,7 +181,7 @@ def to_single(x: float) -> float:
     return float(struct.unpack("<f", struct.pack("<f", x))[0])
 
 
-def alike(kind: str, entry: str) -> str:
+def same_shape_type(kind: str, entry: str) -> str:
     """Return the LLVM type with the shape of `kind` (scalar or vector) and entries of the type `entry`.
 
     >>> alike("<4 x double>", "i1")
@@ -193,6 +195,6 @@ def entry_count(kind: str) -> int:
     return int(kind[1:].split()[0]) if kind.startswith("<") else 1
 
 
-def suffix(kind: str) -> str:
+def intrinsic_suffix(kind: str) -> str:
     """Return the suffix of LLVM's intrinsic functions for an operand type."""
     return "f64" if kind == "double" else f"v{entry_count(kind)}f{32 if 'float' in kind else 64}"

@@ -54,7 +54,8 @@ class _Block:
     values: Any  # copy of the elements
     is_shared: bool  # whether all vehicles use the same constant copy
     number: int  # index of its first array; blocks are written in this order, not by address
-    # index of its first element in the exported array of its type; if shared, number of the block
+    # Index of the first element in the exported array of its type; for an array that shares memory,
+    # the number of its block
     offset: int = 0
 
 
@@ -91,14 +92,14 @@ class Memory:
             self._kept.append(record)
             kind: type = type(record)
             entries = {
-                name: self._entry(kind, name, field_kind, getattr(record, name))
+                name: self._export_field(kind, name, field_kind, getattr(record, name))
                 for name, field_kind in fields(kind).items()
             }
             self._numbers[id(record)] = len(self.records)
             self.records.append((kind, entries))
         return self._numbers[id(record)]
 
-    def _entry(self, owner: type, name: str, kind: Kind, value: Any) -> Any:
+    def _export_field(self, owner: type, name: str, kind: Kind, value: Any) -> Any:
         """Return the exported value of a field: a number, a vector as a tuple, or a reference by index to a
         record, an array or a program.
         """
@@ -128,9 +129,9 @@ class Memory:
         """Merge arrays that share memory into blocks, copy their elements, and assign each block its offset
         in the exported array of its type.
         """
-        order = sorted(range(len(self._arrays)), key=lambda k: self._address(k)[0])
+        order = sorted(range(len(self._arrays)), key=lambda k: self._address_range(k)[0])
         for k in order:
-            low, high = self._address(k)
+            low, high = self._address_range(k)
             _, element, _, is_shared = self._arrays[k]
             last = self._blocks[-1] if self._blocks else None
             if last is not None and last.element == element and low < last.high:
@@ -140,7 +141,7 @@ class Memory:
             elif high > low:
                 self._blocks.append(_Block(element, low, high, None, is_shared, k))
         for k in order:
-            self._copy(k)
+            self._copy_elements(k)
         sizes = dict.fromkeys(ELEMENTS, 0)
         shared = 0
         for block in self.blocks:
@@ -152,40 +153,40 @@ class Memory:
                 sizes[block.element] += len(block.values)
         self.sizes = sizes
 
-    def _address(self, k: int) -> tuple[int, int]:
-        """Return the addresses of the first byte of array k and after its last byte."""
-        array = self._arrays[k][0]
+    def _address_range(self, array_index: int) -> tuple[int, int]:
+        """Return the addresses of the first byte of an array and after its last byte."""
+        array = self._arrays[array_index][0]
         return array.ctypes.data, array.ctypes.data + array.nbytes
 
-    def _block(self, k: int) -> _Block | None:
-        """Return the block that contains array k, or None for an empty array."""
-        low, high = self._address(k)
+    def _block_of_array(self, array_index: int) -> _Block | None:
+        """Return the block that contains the array with this index, or None for an empty array."""
+        low, high = self._address_range(array_index)
         if low == high:
             return None
         places = [block.low for block in self._blocks]
         return self._blocks[int(np.searchsorted(places, low, side="right")) - 1]
 
-    def _copy(self, k: int) -> None:
-        """Copy the elements of array k into its block; addresses of programs become indices."""
-        block = self._block(k)
+    def _copy_elements(self, array_index: int) -> None:
+        """Copy the elements of an array into its block; addresses of programs become indices."""
+        block = self._block_of_array(array_index)
         if block is None:
             return
-        array, _, is_program, _ = self._arrays[k]
+        array, _, is_program, _ = self._arrays[array_index]
         if block.values is None:
             block.values = np.zeros((block.high - block.low) // array.itemsize, array.dtype)
-        first = (self._address(k)[0] - block.low) // array.itemsize
+        first = (self._address_range(array_index)[0] - block.low) // array.itemsize
         values = array.ravel()
         if is_program:
             values = np.array([self.programs.get(x, x) for x in values.tolist()], array.dtype)
         block.values[first : first + len(values)] = values
 
-    def _locate(self, view: "_View") -> tuple[_Block | None, int]:
+    def _locate_view(self, view: "_View") -> tuple[_Block | None, int]:
         """Return the block of a view, and the index of its first element in that block."""
-        block = self._block(view.array)
+        block = self._block_of_array(view.array)
         if block is None:
             return None, 0
         array = self._arrays[view.array][0]
-        return block, (self._address(view.array)[0] - block.low) // array.itemsize
+        return block, (self._address_range(view.array)[0] - block.low) // array.itemsize
 
     @property
     def blocks(self) -> list[_Block]:
@@ -233,9 +234,9 @@ def write_c_memory(memory: Memory, name: str) -> str:
     for k, block in enumerate(memory.blocks):
         element = C_ELEMENTS[block.element]
         if block.is_shared:
-            lines.append(_c_values(f"static {element} {name}_shared_{block.offset}", block))
+            lines.append(_write_c_values(f"static {element} {name}_shared_{block.offset}", block))
         elif _is_filled(block):
-            lines.append(_c_values(f"static const {element} {name}_values_{k}", block))
+            lines.append(_write_c_values(f"static const {element} {name}_values_{k}", block))
             target = f"m->{ELEMENTS[block.element]} + {block.offset}"
             copies.append(f"    memcpy({target}, {name}_values_{k}, sizeof {name}_values_{k});")
     lines += [f"static void {name}_reset({name}_memory *m)", "{"]
@@ -243,7 +244,7 @@ def write_c_memory(memory: Memory, name: str) -> str:
     for k, (kind, entries) in enumerate(memory.records):
         lines.append(f"    m->record_{k} = ({kind.__name__}){{")
         lines += [
-            f"        .{field} = {_c_entry(memory, name, x)}," for field, x in entries.items()
+            f"        .{field} = {_write_c_entry(memory, name, x)}," for field, x in entries.items()
         ]
         lines.append("    };")
     return "\n".join([*lines, "}", ""])
@@ -256,19 +257,21 @@ def _c_number(x: float) -> str:
     return repr(x) if math.isfinite(x) else c.c_number(x)
 
 
-def _c_values(head: str, block: _Block) -> str:
-    numbers = _texts(block, _c_number)
-    return f"{head}[{len(numbers)}] = {{\n{_lines(numbers)}\n}};\n"
+def _write_c_values(head: str, block: _Block) -> str:
+    """Return the declaration of an array in C with the contents of a block."""
+    numbers = _number_texts(block, _c_number)
+    return f"{head}[{len(numbers)}] = {{\n{_wrap_numbers(numbers)}\n}};\n"
 
 
-def _c_entry(memory: Memory, name: str, entry: Any) -> str:
+def _write_c_entry(memory: Memory, name: str, entry: Any) -> str:
+    """Return the exported value of a field as C text."""
     match entry:
         case _Reference(number):
             return f"&m->record_{number}"
         case _ProgramIndex(number):
             return f"programs[{number}]"
         case _View():
-            block, first = memory._locate(entry)
+            block, first = memory._locate_view(entry)
             if block is None:
                 base = "0"
             elif block.is_shared:
@@ -294,11 +297,11 @@ def write_js_memory(memory: Memory, name: str) -> str:
     for k, block in enumerate(memory.blocks):
         if block.is_shared or _is_filled(block):
             word = f"shared_{block.offset}" if block.is_shared else f"values_{k}"
-            numbers = _texts(block, javascript.js_number)
+            numbers = _number_texts(block, javascript.js_number)
             if not block.is_shared:
                 numbers = numbers[: _filled_size(block)]  # the rest of the memory is zero
             array = JS_ELEMENTS[block.element]
-            lines.append(f"const {word} = {array}.from([\n{_lines(numbers)}\n]);\n")
+            lines.append(f"const {word} = {array}.from([\n{_wrap_numbers(numbers)}\n]);\n")
             if not block.is_shared:
                 copies.append(f"  {ELEMENTS[block.element]}.set({word}, {block.offset});")
     lines.append(f"function {name}() {{")
@@ -311,19 +314,20 @@ def write_js_memory(memory: Memory, name: str) -> str:
     lines += copies
     for k, (_, entries) in enumerate(memory.records):
         lines.append(f"  const record_{k} = {{")
-        lines += [f"    {field}: {_js_entry(memory, x)}," for field, x in entries.items()]
+        lines += [f"    {field}: {_write_js_entry(memory, x)}," for field, x in entries.items()]
         lines.append("  };")
     return "\n".join([*lines, f"  return record_{len(memory.records) - 1};", "}", ""])
 
 
-def _js_entry(memory: Memory, entry: Any) -> str:
+def _write_js_entry(memory: Memory, entry: Any) -> str:
+    """Return the exported value of a field as JavaScript text."""
     match entry:
         case _Reference(number):
             return f"record_{number}"
         case _ProgramIndex(number):
             return f"programs[{number}]"
         case _View():
-            block, first = memory._locate(entry)
+            block, first = memory._locate_view(entry)
             if block is None:
                 view = "doubles_view(0, 0)"
             elif block.is_shared:
@@ -350,16 +354,18 @@ def _filled_size(block: _Block) -> int:
     return int(np.flatnonzero(filled)[-1]) + 1
 
 
-def _texts(block: _Block, number: Callable[[float], str]) -> list[str]:
+def _number_texts(block: _Block, number: Callable[[float], str]) -> list[str]:
+    """Return the contents of a block as numbers in a language."""
     if block.element == FLOAT:
         return [number(float(x)) for x in block.values]
     values = [int(x) for x in block.values]
     if any(abs(x) >= MAX_JS_INTEGER for x in values):
-        raise TypeError("an integer is too large for JavaScript.")
+        raise TypeError("An integer is too large for JavaScript (beyond 2^53).")
     return [str(x) for x in values]
 
 
-def _lines(numbers: list[str]) -> str:
+def _wrap_numbers(numbers: list[str]) -> str:
+    """Return numbers as lines of limited width, separated by commas."""
     count = NUMBERS_PER_LINE
     lines = [", ".join(numbers[k : k + count]) for k in range(0, len(numbers), count)]
     return ",\n".join(f"    {line}" for line in lines)

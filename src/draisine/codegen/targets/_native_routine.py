@@ -38,15 +38,15 @@ from draisine.codegen.routine import (
     vectors,
 )
 from draisine.codegen.routine.kinds import DTYPES
-from draisine.codegen.routine.record import ValueEncoder, encoder, find_array, pack
+from draisine.codegen.routine.record import ValueEncoder, address_of_array, encoder_for, pack
 from draisine.codegen.targets import _llvm_routine
-from draisine.codegen.targets._llvm import MachineCode, load_machine_code, source
+from draisine.codegen.targets._llvm import MachineCode, digest_sources, load_machine_code
 from draisine.codegen.targets._llvm_routine import (
     KnownFields,
     has_results,
     llvm_symbol,
+    llvm_type,
     result_kinds,
-    type_of,
     write_llvm,
 )
 
@@ -116,17 +116,18 @@ class NativeRoutine:
         kinds = list(routine.parameters.values())
         self._several = has_results(routine.returns)
         self.address: int = code.addresses[entry_symbol(routine)]
-        types = [c_type for kind in kinds for c_type in _c_types(kind)]
-        returns = None if self._several else _C_TYPES[type_of(routine.returns)]
+        types = [c_type for kind in kinds for c_type in _argument_c_types(kind)]
+        returns = None if self._several else _C_TYPES[llvm_type(routine.returns)]
         if self._several:
             self._results = _Results(routine.returns)
             types.append(ctypes.c_void_p)
         self._call = ctypes.CFUNCTYPE(returns, *types)(self.address)
         self._enum = routine.returns if is_enum(routine.returns) else None
-        # Routines that are called often have plain arguments only; their calls skip the encoders.
+        # Routines that are called often have plain numbers and arrays as arguments. Their calls
+        # skip the encoders.
         wide = any(is_matrix(kind) or is_fixed(kind) or is_sequence(kind) for kind in kinds)
         self._is_plain = not wide and not self._several and self._enum is None
-        self._encoders = [_encoder(kind) for kind in kinds]
+        self._encoders = [_argument_encoder(kind) for kind in kinds]
         self._dtypes = [DTYPES[kind.element] if is_flat(kind) else None for kind in kinds]
 
     def __call__(self, *arguments: Any) -> Any:
@@ -134,7 +135,9 @@ class NativeRoutine:
         if not self._is_plain:
             return self._call_encoded(arguments)
         pairs = zip(arguments, self._dtypes, strict=True)
-        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in pairs])
+        return self._call(
+            *[x if dtype is None else address_of_array(x, dtype) for x, dtype in pairs]
+        )
 
     def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
         """Return the result of a call whose arguments or results occupy several C arguments."""
@@ -143,26 +146,26 @@ class NativeRoutine:
         for x, encode in zip(arguments, self._encoders, strict=True):
             encoded += encode(x, references)
         if self._several:
-            return self._results.read(lambda address: self._call(*encoded, address))
+            return self._results.read_results(lambda address: self._call(*encoded, address))
         result = self._call(*encoded)
         return result if self._enum is None else self._enum(result)
 
 
-def _c_types(kind: Kind) -> list[Any]:
+def _argument_c_types(kind: Kind) -> list[Any]:
     """Return the C types of an argument."""
     if is_matrix(kind):
         return [ctypes.c_void_p, ctypes.c_int64]
-    return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C_TYPES[type_of(kind)]]
+    return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C_TYPES[llvm_type(kind)]]
 
 
-def _encoder(kind: Kind) -> ValueEncoder:
+def _argument_encoder(kind: Kind) -> ValueEncoder:
     """Return the encoder of an argument: a matrix becomes two C arguments, a vector one per entry."""
     if is_record(kind):
         return lambda value, _: (value,)
     if is_flat(kind):
         dtype = DTYPES[kind.element]
-        return lambda value, _: (find_array(value, dtype),)
-    return encoder(kind)
+        return lambda value, _: (address_of_array(value, dtype),)
+    return encoder_for(kind)
 
 
 class _Results:
@@ -177,18 +180,20 @@ class _Results:
         self._form = struct.Struct("=" + form)
         self._slots = slots
 
-    def read(self, call: Callable[[int], None]) -> Any:
-        """Allocate the memory, pass its address to `call`, and return the results that it then contains."""
+    def read_results(self, call_with_address: Callable[[int], None]) -> Any:
+        """Allocate the memory, pass its address to `call_with_address`, and return the results that it
+        then contains.
+        """
         memory = bytearray(self._form.size)
-        call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+        call_with_address(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
         entries = iter(self._form.unpack(memory))
         results = []
         for kind, slots in zip(self._kinds, self._slots, strict=True):
-            results.append(_as_python(kind, *(next(entries) for _ in range(slots))))
+            results.append(_as_python_value(kind, *(next(entries) for _ in range(slots))))
         return tuple(results) if self._several else results[0]
 
 
-def _as_python(kind: Kind, *slots: Any) -> Any:
+def _as_python_value(kind: Kind, *slots: Any) -> Any:
     """Return a result as a Python value, from the contents of its slots."""
     if is_enum(kind) or is_fixed(kind):
         return kind(*slots)
@@ -260,10 +265,10 @@ def compile_routines(
     if is_interpreted():
         return [InterpretedRoutine(routine) for routine in routines]
     task = (
-        source([str(module.__file__) for module in _COMPILER_MODULES]),
+        digest_sources([str(module.__file__) for module in _COMPILER_MODULES]),
         width,
         [(record.__qualname__, field, number) for record, field, number in known],
-        tuple(routine.text for routine in routines),
+        tuple(routine.digest_text for routine in routines),
     )
     names = [entry_symbol(routine) for routine in routines]
     code = load_machine_code(task, lambda: write_llvm(routines, width, known), names, store, passes)

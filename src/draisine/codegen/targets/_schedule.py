@@ -30,7 +30,7 @@ multiply-add has 1.
 """
 
 
-def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
+def schedule_by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
     """Return the steps of a program in the order of list scheduling, in which the core seldom waits. In
     `steps` and in the result, every step comes after its operands.
 
@@ -44,22 +44,22 @@ def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
     for i in steps:
         for k in reads[i]:
             users[k].append(i)
-    latency = {i: _latency(program, i, users[i]) for i in steps}
-    # Latency of the longest path from the beginning of each step to the end of the program, in cycles.
+    latency = {i: _step_latency(program, i, users[i]) for i in steps}
+    # Latency (cycles) of the longest path from the beginning of each step to the end of the program
     remaining: dict[int, int] = {}
     for i in reversed(steps):
         remaining[i] = latency[i] + max((remaining[k] for k in users[i]), default=0)
-    return _begin_in_turn(steps, reads, users, latency, remaining)
+    return _schedule_steps(steps, reads, users, latency, remaining)
 
 
-def _latency(program: Program, i: int, users: Sequence[int]) -> int:
+def _step_latency(program: Program, step_index: int, users: Sequence[int]) -> int:
     """Return the latency of a step in cycles."""
-    op = program.steps[i][0]
+    op = program.steps[step_index][0]
     is_fused = op == "mul" and len(users) == 1 and program.steps[users[0]][0] in ("add", "sub")
     return 1 if is_fused else OPERATION_LATENCY.get(op, 4)
 
 
-def _begin_in_turn(
+def _schedule_steps(
     steps: Sequence[int],
     reads: dict[int, set[int]],
     users: dict[int, list[int]],
@@ -77,7 +77,7 @@ def _begin_in_turn(
     available = dict[int, int]()
     cycle = 0
     alive = 0
-    # `ready` is sorted by the remaining path; `later` is a heap of steps, ordered by the cycle in
+    # `ready` is sorted by the remaining path. `later` is a heap of steps, ordered by the cycle in
     # which their operands become available.
     while ready or later:
         cycle = cycle if ready else max(cycle, later[0][0])

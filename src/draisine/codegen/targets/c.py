@@ -99,10 +99,10 @@ def emit(
         "",
         f"enum {{ {name}_table_size = {len(program.table)} }};",
         "",
-        *([f"{_signature(f'{name}_prologue', first, scope)};"] if has_prologue else []),
-        f"{_signature(name, second, scope)};",
-        *(_function(f"{name}_prologue", first, scope) if has_prologue else []),
-        *_function(name, second, scope),
+        *([f"{_write_signature(f'{name}_prologue', first, scope)};"] if has_prologue else []),
+        f"{_write_signature(name, second, scope)};",
+        *(_write_function(f"{name}_prologue", first, scope) if has_prologue else []),
+        *_write_function(name, second, scope),
         "",
     ]
     return "\n".join(lines)
@@ -125,45 +125,48 @@ _C_NOTATION = Notation(
 )
 
 
-def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
+def _wrap_head(start_text: str, arrays_read: Iterable[str], arrays_written: Iterable[str]) -> str:
     """Return the head of a C function that reads and fills arrays; lines break between arguments only."""
-    arguments = [f"const~double~*{x}" for x in read] + [f"double~*{x}" for x in filled]
-    text = f"{start.replace(' ', '~')}({', '.join(arguments) or 'void'})"
+    arguments = [f"const~double~*{x}" for x in arrays_read] + [
+        f"double~*{x}" for x in arrays_written
+    ]
+    text = f"{start_text.replace(' ', '~')}({', '.join(arguments) or 'void'})"
     return fill(text, 100, subsequent_indent="    ").replace("~", " ")
 
 
-def _signature(name: str, listing: Listing, scope: str) -> str:
+def _write_signature(name: str, listing: Listing, scope: str) -> str:
     """Return the head of the C function that a listing describes."""
-    return _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
+    return _wrap_head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
 
 
-def _function(name: str, listing: Listing, scope: str) -> list[str]:
+def _write_function(name: str, listing: Listing, scope: str) -> list[str]:
     """Return the lines of a C function. A long function becomes a sequence of calls of static functions,
     which share a scratch array.
     """
-    read = {x for piece in listing.pieces for x in listing.read(piece)}
-    filled = {x for piece in listing.pieces for x in listing.filled(piece)}
+    read = {x for piece in listing.pieces for x in listing.arrays_read(piece)}
+    filled = {x for piece in listing.pieces for x in listing.arrays_written(piece)}
     arrays = [*listing.sources.values(), *listing.sinks.values()]
-    # All arrays are arguments, even unused ones; casts to void suppress compiler warnings about these.
+    # All arrays are arguments, even unused ones. A cast to void suppresses the compiler warnings
+    # about unused arguments.
     unused = [f"    (void){x};" for x in arrays if x not in read | filled]
-    head = _signature(name, listing, scope)
+    head = _write_signature(name, listing, scope)
     if len(listing.pieces) == 1:
         return [
             "",
             head,
             "{",
             *unused,
-            *_indented(listing.lines(listing.pieces[0], _DECLARATION)),
+            *_indent_lines(listing.write_lines(listing.pieces[0], _DECLARATION)),
             "}",
         ]
     lines = list[str]()
     calls = list[str]()
     for k, piece in enumerate(listing.pieces):
         shared = ["scratch"] if piece.fetches or piece.keeps else []
-        sources = listing.read(piece)
-        sinks = [*listing.filled(piece), *shared]
-        lines += ["", _head(f"static void {name}_part{k}", sources, sinks), "{"]
-        lines += [*_indented(listing.lines(piece, _DECLARATION)), "}"]
+        sources = listing.arrays_read(piece)
+        sinks = [*listing.arrays_written(piece), *shared]
+        lines += ["", _wrap_head(f"static void {name}_part{k}", sources, sinks), "{"]
+        lines += [*_indent_lines(listing.write_lines(piece, _DECLARATION)), "}"]
         calls.append(f"    {name}_part{k}({', '.join([*sources, *sinks])});")
     declaration = [f"    double scratch[{len(listing.scratch)}];"] if listing.scratch else []
     return [*lines, "", head, "{", *declaration, *unused, *calls, "}"]
@@ -173,7 +176,8 @@ _DECLARATION = "const double"
 """Keywords that declare a local number in C."""
 
 
-def _indented(lines: Iterable[str]) -> list[str]:
+def _indent_lines(lines: Iterable[str]) -> list[str]:
+    """Return lines of code, indented by four spaces."""
     return [f"    {line}" for line in lines]
 
 

@@ -83,8 +83,8 @@ def emit(
         "",
         f"export const {name}TableSize = {len(program.table)};",
         *([f"const scratch = new Float64Array({scratch_size});"] if scratch_size else []),
-        *(_function(f"{name}Prologue", first) if has_prologue else []),
-        *_function(name, second),
+        *(_write_function(f"{name}Prologue", first) if has_prologue else []),
+        *_write_function(name, second),
         "",
     ]
     return "\n".join(lines)
@@ -105,24 +105,29 @@ _JS_NOTATION = Notation(
 )
 
 
-def _function(name: str, listing: Listing) -> list[str]:
+def _write_function(name: str, listing: Listing) -> list[str]:
     """Return the lines of an exported function and of the short functions that it calls."""
     arrays = ", ".join([*listing.sources.values(), *listing.sinks.values()])
     head = f"export function {name}({arrays}) {{"
     if len(listing.pieces) == 1:
-        return ["", head, *_body(listing, listing.pieces[0]), "}"]
+        return ["", head, *_write_body(listing, listing.pieces[0]), "}"]
     lines = list[str]()
     calls = list[str]()
     for k, piece in enumerate(listing.pieces):
-        piece_arrays = ", ".join([*listing.read(piece), *listing.filled(piece)])
-        lines += ["", f"function {name}Part{k}({piece_arrays}) {{", *_body(listing, piece), "}"]
+        piece_arrays = ", ".join([*listing.arrays_read(piece), *listing.arrays_written(piece)])
+        lines += [
+            "",
+            f"function {name}Part{k}({piece_arrays}) {{",
+            *_write_body(listing, piece),
+            "}",
+        ]
         calls.append(f"  {name}Part{k}({piece_arrays});")
     return [*lines, "", head, *calls, "}"]
 
 
-def _body(listing: Listing, piece: Segment) -> list[str]:
+def _write_body(listing: Listing, segment: Segment) -> list[str]:
     """Return the indented lines of a segment."""
-    return [f"  {line}" for line in listing.lines(piece, "const")]
+    return [f"  {line}" for line in listing.write_lines(segment, "const")]
 
 
 JS_DIALECT = js_dialect(js_number, JS_RESERVED)

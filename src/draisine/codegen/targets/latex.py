@@ -63,46 +63,51 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     str
         LaTeX text.
     """
-    symbols = _symbols(program.inputs, names or {}, ())
+    symbols = _unique_symbols(program.inputs, names or {}, ())
     sizes = {array: len(entries) for array, entries in program.outputs.items()}
-    outputs = _symbols(sizes, names or {}, symbols.values())
+    outputs = _unique_symbols(sizes, names or {}, symbols.values())
     prologue, body = split_sections(program)
-    letters = _letters([*symbols.values(), *outputs.values()])
+    letters = _unused_letters([*symbols.values(), *outputs.values()])
     name_of = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
-    first = _gathered(program, prologue, name_of)
+    first = _gather_latex(program, prologue, name_of)
     parameter_steps = [s for s in first if s.place is None or s.term.op]
     name_of |= {s.step: f"{letters[0]}_{{{k}}}" for k, s in enumerate(parameter_steps, 1)}
-    second = _gathered(program, body, name_of)
+    second = _gather_latex(program, body, name_of)
     named = [s for s in second if s.place is None]
     name_of |= {s.step: f"{letters[1]}_{{{k}}}" for k, s in enumerate(named, 1)}
     parts = [
-        _PROGRAM_PREAMBLE % _escaped(program.name),
+        _PROGRAM_PREAMBLE % _escape_name(program.name),
         r"\subsection*{Inputs}",
-        *_inputs(program, symbols),
+        *_write_inputs(program, symbols),
     ]
     for title, statements in (
         ("Of the parameters alone", parameter_steps),
         ("Of the state", named),
         ("Outputs", [s for s in second if s.place is not None]),
     ):
-        rows = [_row(s, name_of, outputs) for s in statements]
+        rows = [_write_row(s, name_of, outputs) for s in statements]
         if rows:
-            parts += [rf"\subsection*{{{title}}}", *_displays(rows)]
+            parts += [rf"\subsection*{{{title}}}", *_write_displays(rows)]
     return "\n".join([*parts, r"\end{document}", ""])
 
 
-def _gathered(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
+def _gather_latex(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
     """Return the statements of a section as LaTeX. A step that has no symbol yet is written as `@index@`,
-    which `_row` replaces when all symbols are known.
+    which `_write_row` replaces when all symbols are known.
     """
 
-    def name(i: int) -> Term:
-        return Term(names[i], width=_width(names[i])) if i in names else Term(f"@{i}@", width=4)
+    def step_name(step_index: int) -> Term:
+        """Return the symbol of a step, or a placeholder for it."""
+        return (
+            Term(names[step_index], width=_symbol_width(names[step_index]))
+            if step_index in names
+            else Term(f"@{step_index}@", width=4)
+        )
 
-    return gather_statements(program, section, _compose, name, MAX_LATEX_WIDTH)
+    return gather_statements(program, section, _compose_step, step_name, MAX_LATEX_WIDTH)
 
 
-def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
+def _write_row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
     """Return a statement as a row of a display: symbol, = and expression."""
     left_side = names.get(statement.step, "")
     if statement.place is not None and statement.place in outputs:
@@ -111,7 +116,7 @@ def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry,
     return f"{left_side} &= {right}"
 
 
-def _displays(rows: list[str]) -> list[str]:
+def _write_displays(rows: list[str]) -> list[str]:
     """Return rows of equations as aligned displays of limited length."""
     lines = []
     for k in range(0, len(rows), MAX_DISPLAY_ROWS):
@@ -123,20 +128,22 @@ def _displays(rows: list[str]) -> list[str]:
     return lines
 
 
-def _inputs(program: Program, symbols: Mapping[Entry, str]) -> list[str]:
+def _write_inputs(program: Program, symbols: Mapping[Entry, str]) -> list[str]:
+    """Return a sentence that lists the inputs of a program and their symbols."""
     lines = []
     for array, size in program.inputs.items():
         if size:
             listed = ", ".join(f"${symbols[array, k]}$" for k in range(size))
-            lines.append(rf"\texttt{{{_escaped(array)}}}: {listed}\par")
+            lines.append(rf"\texttt{{{_escape_name(array)}}}: {listed}\par")
     return lines
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
+    """Return a name with the special characters of LaTeX escaped."""
     return re.sub(r"([&%$#_{}])", r"\\\1", re.sub(r"[\\~^]", "-", name))
 
 
-def _symbols(
+def _unique_symbols(
     arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
 ) -> dict[Entry, str]:
     """Return a unique LaTeX symbol for each array entry; it differs from the symbols that are `used`."""
@@ -145,7 +152,11 @@ def _symbols(
     for array, size in arrays.items():
         for k in range(size):
             own_name = names[array][k] if array in names else ""
-            text = _symbol(own_name, []) if own_name else _symbol(array, [k] if size > 1 else [])
+            text = (
+                _make_symbol(own_name, [])
+                if own_name
+                else _make_symbol(array, [k] if size > 1 else [])
+            )
             while text in used_symbols:
                 text = f"{{{text}}}'"
             used_symbols.add(text)
@@ -153,7 +164,7 @@ def _symbols(
     return symbols
 
 
-def _symbol(name: str, indices: Sequence[int]) -> str:
+def _make_symbol(name: str, indices: Sequence[int]) -> str:
     r"""Return the LaTeX symbol of a name.
 
     >>> [_symbol(x, []) for x in ("g", "lam", "rR", "IBxz", "forward_speed")] + [_symbol("q", [3])]
@@ -167,35 +178,36 @@ def _symbol(name: str, indices: Sequence[int]) -> str:
     name = "lambda" if name == "lam" else name
     base = rf"\{name}" if name in _GREEK else name
     if len(name) > 1 and name not in _GREEK:
-        base = rf"\mathit{{{_escaped(name)}}}"
+        base = rf"\mathit{{{_escape_name(name)}}}"
     return f"{base}_{{{','.join(below)}}}" if below else base
 
 
-def _letters(symbols: Iterable[str]) -> list[str]:
+def _unused_letters(symbols: Iterable[str]) -> list[str]:
     """Return two letters with which no symbol begins: one for the steps of the prologue, one for the body."""
     used = {text.lstrip("{")[0] for text in symbols if text}
     free = [x for x in "kzabdefhijlmnosvxyCDEGHJKLNPQSTUVWXYZ" if x not in used]
     return [*free, "k", "z"][:2]
 
 
-def _width(text: str) -> int:
+def _symbol_width(text: str) -> int:
     """Return the approximate width of a symbol in characters."""
     plain = re.sub(r"\\mathit|[{}_^]", "", text)
     return len(re.sub(r"\\[A-Za-z]+", "x", plain))
 
 
-def _bracketed(text: str) -> str:
+def _in_parentheses(text: str) -> str:
     """Return a text in parentheses, which grow with fractions."""
     tall = r"\frac" in text or r"\left" in text
     return rf"\left({text}\right)" if tall else f"({text})"
 
 
-def _held(term: Term, level: int) -> str:
+def _bracket_term(term: Term, level: int) -> str:
     """Return the text of a term, in parentheses if its precedence is below `level`."""
-    return term.text if term.level >= level else _bracketed(term.text)
+    return term.text if term.level >= level else _in_parentheses(term.text)
 
 
-def _number(x: float) -> str:
+def _write_number(x: float) -> str:
+    """Return a number as LaTeX text."""
     if x != x:
         return r"\mathrm{NaN}"
     if abs(x) == float("inf"):
@@ -212,13 +224,13 @@ _LATEX_OPERATORS = {
 }
 
 
-def _compose(step: Instruction, args: Sequence[Term]) -> Term:
+def _compose_step(step: Instruction, args: Sequence[Term]) -> Term:
     """Return one step of a program as LaTeX mathematics."""
     widths = [a.width for a in args]
     width = sum(widths) + 2
     match step[0]:
         case "const":
-            text = _number(step[1])
+            text = _write_number(step[1])
             level = (
                 SUM_LEVEL
                 if text.startswith("-")
@@ -237,12 +249,12 @@ def _compose(step: Instruction, args: Sequence[Term]) -> Term:
             return Term(text, SUM_LEVEL, width, "add")
         case "sub":
             return Term(
-                f"{args[0].text} - {_held(args[1], PRODUCT_LEVEL)}", SUM_LEVEL, width, "sub"
+                f"{args[0].text} - {_bracket_term(args[1], PRODUCT_LEVEL)}", SUM_LEVEL, width, "sub"
             )
         case "neg":
-            return Term(f"-{_held(args[0], PRODUCT_LEVEL)}", SUM_LEVEL, width, "neg")
+            return Term(f"-{_bracket_term(args[0], PRODUCT_LEVEL)}", SUM_LEVEL, width, "neg")
         case "mul":
-            return _product(step, args)
+            return _write_product(step, args)
         case "inv":
             return Term(
                 rf"\frac{{1}}{{{args[0].text}}}", ATOM_LEVEL, widths[0] + 1, "inv", tuple(args)
@@ -253,12 +265,12 @@ def _compose(step: Instruction, args: Sequence[Term]) -> Term:
             text = f"{args[0].text} < {args[1].text}"
             return Term(f"[{text}]", ATOM_LEVEL, width + 2, "lt", (Term(text),))
         case "where":
-            return _choice(args)
-    inside = _bracketed(", ".join(a.text for a in args))
+            return _write_choice(args)
+    inside = _in_parentheses(", ".join(a.text for a in args))
     return Term(_LATEX_OPERATORS[step[0]] + inside, ATOM_LEVEL, width + len(step[0]), step[0])
 
 
-def _product(step: Instruction, args: Sequence[Term]) -> Term:
+def _write_product(step: Instruction, args: Sequence[Term]) -> Term:
     """Return a product; with a factor 1 / x it becomes a quotient, with equal factors a square."""
     a, b = args
     width = a.width + b.width + (a.level < PRODUCT_LEVEL) + (b.level < PRODUCT_LEVEL)
@@ -270,21 +282,22 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
         above = a.text
         below = b.parts[0]
         if a.op == "inv":
-            inner = _product(("mul", 0, 1), (a.parts[0], below))
+            inner = _write_product(("mul", 0, 1), (a.parts[0], below))
             above = "1"
             below = inner
         text = rf"\frac{{{above}}}{{{below.text}}}"
         return Term(text, ATOM_LEVEL, max(a.width, below.width) + 1, "quotient")
-    # Numbers come before other factors, as in textbooks.
+    # Write numbers before other factors, as in textbooks.
     if b.op == "const" and a.op != "const":
         a, b = b, a
-    first = _held(a, PRODUCT_LEVEL)
-    second = _held(b, PRODUCT_LEVEL)
+    first = _bracket_term(a, PRODUCT_LEVEL)
+    second = _bracket_term(b, PRODUCT_LEVEL)
     space = r" \cdot " if second[0].isdigit() else r"\,"
     return Term(f"{first}{space}{second}", PRODUCT_LEVEL, width, "mul")
 
 
-def _choice(args: Sequence[Term]) -> Term:
+def _write_choice(args: Sequence[Term]) -> Term:
+    """Return a conditional expression as LaTeX cases."""
     test, yes, no = args
     condition = test.parts[0].text if test.op == "lt" else rf"{test.text} \neq 0"
     yes_case = rf"{yes.text} & \text{{if }} {condition}"

@@ -20,15 +20,15 @@ from draisine.codegen.cache import Store
 from draisine.codegen.program import Instruction, Program, step_arguments
 from draisine.codegen.routine import Routine
 from draisine.codegen.targets import _elementary, _schedule
-from draisine.codegen.targets._elementary import elementary
+from draisine.codegen.targets._elementary import write_elementary_functions
 from draisine.codegen.targets._llvm import (
     MachineCode,
-    alike,
+    digest_sources,
+    intrinsic_suffix,
     lanes,
     llvm_constant,
     load_machine_code,
-    source,
-    suffix,
+    same_shape_type,
 )
 from draisine.codegen.targets._llvm_routine import KnownFields
 from draisine.codegen.targets._native_routine import (
@@ -38,7 +38,7 @@ from draisine.codegen.targets._native_routine import (
     make_record,
     workspace,
 )
-from draisine.codegen.targets._schedule import by_longest_path
+from draisine.codegen.targets._schedule import schedule_by_longest_path
 
 __all__ = [
     "Native",
@@ -80,13 +80,14 @@ class Native:
         self.size_table = len(program.table)
         self.size_out = sum(map(len, program.outputs.values()))
 
-    def _find(self, ending: str, width: int = 1, single: bool = False) -> int:
+    def _find_function(self, ending: str, width: int = 1, single: bool = False) -> int:
         """Return the address of a function in the machine code for a SIMD width and precision."""
         piece = (width, single)
-        # Two threads may load the same piece; `setdefault` keeps the first one for both.
+        # Two threads may load the same machine code. With `setdefault` both use the code that was
+        # stored first.
         if piece not in self._pieces:
-            self._pieces.setdefault(piece, _load(self.program, width, self._store, single))
-        return self._pieces[piece].addresses[_symbol(self.program) + ending]
+            self._pieces.setdefault(piece, _load_code(self.program, width, self._store, single))
+        return self._pieces[piece].addresses[_llvm_symbol(self.program) + ending]
 
     @property
     def prologue(self) -> int:
@@ -94,24 +95,24 @@ class Native:
         the code for one state is loaded.
         """
         pieces = list(self._pieces)
-        return self._find("_prologue", *(pieces[0] if pieces else ()))
+        return self._find_function("_prologue", *(pieces[0] if pieces else ()))
 
     @cached_property
     def call(self) -> int:
         """The address of the body for one state."""
-        return self._find("")
+        return self._find_function("")
 
     @cached_property
     def batch(self) -> int:
         """The address of the function that evaluates many states in SIMD lanes."""
-        return self._find("_batch", self.lanes)
+        return self._find_function("_batch", self.lanes)
 
     @cached_property
     def single_batch(self) -> int:
         """The address of the function that evaluates many states in single precision, with twice the number
         of SIMD lanes.
         """
-        return self._find("_batch", 2 * self.lanes, single=True)
+        return self._find_function("_batch", 2 * self.lanes, single=True)
 
 
 @lru_cache(maxsize=64)
@@ -142,10 +143,12 @@ def shared_code(routine: Routine) -> NativeRoutine:
     return _shared[routine] if routine in _shared else routine_code(routine, passes="few")[0]
 
 
-def _load(program: Program, width: int, store: Store | None, single: bool = False) -> MachineCode:
+def _load_code(
+    program: Program, width: int, store: Store | None, single: bool = False
+) -> MachineCode:
     """Return the program's machine code: for one state, or for SIMD lanes."""
     task = (
-        source([__file__, _elementary.__file__, _schedule.__file__]),
+        digest_sources([__file__, _elementary.__file__, _schedule.__file__]),
         MAX_UNSPLIT_STEPS,
         NATIVE_CHUNK_STEPS,
         width,
@@ -153,7 +156,7 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
         program,
         program.fixed,
     )
-    name = _symbol(program)
+    name = _llvm_symbol(program)
     return load_machine_code(
         task,
         lambda: emit(program, width, single),
@@ -184,17 +187,17 @@ def emit(program: Program, width: int = 1, single: bool = False) -> str:
     """
     entry = "float" if single else "double"
     kind = entry if width == 1 else f"<{width} x {entry}>"
-    parts = [_HEADER, *map(elementary, dict.fromkeys(("double", kind)))]
-    parts.append(_ProgramWriter(program, "double", prologue=True).function())
-    parts.append(_ProgramWriter(program, kind).function())
+    parts = [_HEADER, *map(write_elementary_functions, dict.fromkeys(("double", kind)))]
+    parts.append(_ProgramWriter(program, "double", prologue=True).write_function())
+    parts.append(_ProgramWriter(program, kind).write_function())
     if width > 1:
-        parts.append(_batch(_symbol(program), width, entry))
+        parts.append(_write_batch_function(_llvm_symbol(program), width, entry))
     if f"@{_CLEAR_FUNCTION}(" in parts[-1 if width == 1 else -2]:
-        parts.append(_clear(alike(kind, "double")))
+        parts.append(_write_clear_function(same_shape_type(kind, "double")))
     return "\n".join(parts)
 
 
-def _symbol(program: Program) -> str:
+def _llvm_symbol(program: Program) -> str:
     """Return an LLVM symbol for a program that differs from all C functions, because a program may be
     called `free`.
     """
@@ -205,10 +208,10 @@ _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
 """LLVM instruction of each operation with two operands."""
 
 _CLEAR_FUNCTION = "draisine.clear"
-"""Symbol of the LLVM function that `_clear` writes."""
+"""Symbol of the LLVM function that `_write_clear_function` writes."""
 
 
-def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
+def _consecutive_runs(indices: Sequence[int]) -> list[tuple[int, int]]:
     """Return runs of consecutive indices as (first, length).
 
     >>> _runs([2, 3, 4, 8])
@@ -223,7 +226,7 @@ def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _clear(kind: str) -> str:
+def _write_clear_function(kind: str) -> str:
     """Return the LLVM function that writes `count` zeros in a loop. Programs may have thousands of
     consecutive zero outputs, whose separate stores would make the code long.
     """
@@ -256,7 +259,9 @@ class _ProgramWriter:
         self.prologue = prologue
         self.simd = kind != "double"
         self.entry = "float" if "float" in kind else "double"
-        self.name = _symbol(program) + ("_prologue" if prologue else "_lanes" if self.simd else "")
+        self.name = _llvm_symbol(program) + (
+            "_prologue" if prologue else "_lanes" if self.simd else ""
+        )
         self.slot = {step: k for k, step in enumerate(program.table)}
         offset = 0
         self.offsets = dict[str, int]()
@@ -264,16 +269,16 @@ class _ProgramWriter:
             self.offsets[array] = 0 if array == "parameters" else offset
             offset += 0 if array == "parameters" else size
         self.wanted = [i for i, fixed in enumerate(program.fixed) if fixed == prologue]
-        self.results = self._results()
+        self.results = self._result_entries()
 
-    def _results(self) -> list[tuple[int, int]]:
+    def _result_entries(self) -> list[tuple[int, int]]:
         """Return pairs (index in the result array, step whose value is stored there)."""
         if self.prologue:
             return [(k, step) for step, k in self.slot.items()]
         flat = [k for entries in self.program.outputs.values() for k in entries]
         return list(enumerate(flat))
 
-    def function(self) -> str:
+    def write_function(self) -> str:
         """Return the LLVM text of the function. If it is split, its parts precede it and pass values to each
         other in a scratch array.
         """
@@ -282,7 +287,7 @@ class _ProgramWriter:
         chunks = [steps[k : k + size] for k in range(0, len(steps), size)] or [[]]
         self.split = len(chunks) > 1
         if not self.split:
-            return self._define(self.name, chunks[0], {}, set(), self.results)
+            return self._write_part(self.name, chunks[0], {}, set(), self.results)
         home = {i: c for c, chunk in enumerate(chunks) for i in chunk}
         shared: dict[int, int] = {}
         for i in steps:
@@ -294,7 +299,7 @@ class _ProgramWriter:
         for c, chunk in enumerate(chunks):
             results = [(k, i) for k, i in self.results if home.get(i, len(chunks) - 1) == c]
             name = f"{self.name}_{c}"
-            texts.append(self._define(name, chunk, shared, shared.keys() & set(chunk), results))
+            texts.append(self._write_part(name, chunk, shared, shared.keys() & set(chunk), results))
             calls.append(
                 f"  call void @{name}(ptr %x, ptr %table, ptr %out, i64 %stride, ptr %scratch)"
             )
@@ -302,114 +307,123 @@ class _ProgramWriter:
         scratch = f"  %scratch = alloca [{len(shared)} x {self.kind}], align 64\n"
         return "\n".join(texts) + "\n" + head + scratch + "\n".join(calls) + "\n  ret void\n}\n"
 
-    def _define(
+    def _write_part(
         self,
         name: str,
         steps: Sequence[int],
-        shared: dict[int, int],
-        keeps: set[int],
+        scratch_index: dict[int, int],
+        is_kept: set[int],
         results: Sequence[tuple[int, int]],
     ) -> str:
         """Return the LLVM text of one function that computes `steps`.
 
-        It stores the values of `keeps` in the scratch array, at the indices `shared`, and the results at
-        their indices in the output array: pairs (index, step).
+        It stores the values of `is_kept` in the scratch array, at the indices `scratch_index`, and the
+        results at their indices in the output array: pairs (index, step).
         """
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
-        self.shared = shared
+        self.shared = scratch_index
         self.own = set(steps)
         places: dict[int, list[int]] = {}
         for k, i in results:
             places.setdefault(i, []).append(k)
-        # SIMD lanes hide latency by themselves; for them, short lifetimes in registers matter
-        # more.
-        order = steps if self.simd or self.prologue else by_longest_path(self.program, steps)
-        # Results are stored as soon as they are computed, so that few values are live at a time.
+        # With SIMD lanes, the lanes hide the latency of operations. Then short lifetimes in
+        # registers matter more than the longest path.
+        order = (
+            steps if self.simd or self.prologue else schedule_by_longest_path(self.program, steps)
+        )
+        # Store a result as soon as it is computed, so that few values are live at a time.
         for i in order:
-            self._step(i, self.program.steps[i])
-            if i in keeps:
-                self._store("%scratch", shared[i], self._value(i), strided=False)
+            self._write_step(i, self.program.steps[i])
+            if i in is_kept:
+                self._write_store(
+                    "%scratch", scratch_index[i], self._operand_of(i), is_strided=False
+                )
             for k in places.pop(i, ()):
-                self._store("%out", k, self._value(i), strided=True)
+                self._write_store("%out", k, self._operand_of(i), is_strided=True)
         zeros = [i for i in places if self.program.steps[i] == ("const", 0.0)]
-        for first, count in _runs(sorted(k for i in zeros for k in places.pop(i))):
-            address = self._address("%out", first, strided=True)
+        for first, count in _consecutive_runs(sorted(k for i in zeros for k in places.pop(i))):
+            address = self._write_address("%out", first, is_strided=True)
             self.lines.append(
                 f"  call void @{_CLEAR_FUNCTION}(ptr {address}, i64 {count}, i64 %stride)"
             )
         for i, entries in places.items():
             for k in entries:
-                self._store("%out", k, self._value(i), strided=True)
+                self._write_store("%out", k, self._operand_of(i), is_strided=True)
         scratch = ", ptr %scratch" if self.split else ""
         linkage = "internal " if self.split else ""
-        # Callers pass disjoint arrays, so that loads may move across stores.
+        # The arrays of callers do not overlap. With `noalias` loads may move across stores.
         pointers = "ptr noalias %x, ptr noalias %table, ptr noalias %out"
         head = f"define {linkage}void @{name}({pointers}, i64 %stride{scratch})"
         attributes = " noinline" if self.split else ""
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
-    def _address(self, base: str, k: int, strided: bool) -> str:
-        """Write the address of entry k of an array, and return its name. In a strided array, as those of the
-        caller are in SIMD code, the entries of one state are `%stride` apart.
+    def _write_address(self, base: str, index: int, is_strided: bool) -> str:
+        """Write the address of one entry of an array, and return its name. In a strided array, as those
+        of the caller are in SIMD code, the entries of one state are `%stride` apart.
         """
         name = f"%a{len(self.lines)}"
-        if self.simd and strided:
+        if self.simd and is_strided:
             entry = self.entry if base == "%table" else "double"
-            self.lines.append(f"  {name}m = mul i64 %stride, {k}")
+            self.lines.append(f"  {name}m = mul i64 %stride, {index}")
             self.lines.append(f"  {name} = getelementptr {entry}, ptr {base}, i64 {name}m")
         else:
-            self.lines.append(f"  {name} = getelementptr {self.kind}, ptr {base}, i64 {k}")
+            self.lines.append(f"  {name} = getelementptr {self.kind}, ptr {base}, i64 {index}")
         return name
 
-    def _load(self, base: str, k: int, strided: bool) -> str:
-        address = self._address(base, k, strided)
-        align = "align 8" if strided or not self.simd else "align 64"
-        stored = alike(self.kind, "double") if strided and base != "%table" else self.kind
+    def _write_load(self, base: str, index: int, is_strided: bool) -> str:
+        """Write the load of entry `index` of an array, and return the name of its value."""
+        address = self._write_address(base, index, is_strided)
+        align = "align 8" if is_strided or not self.simd else "align 64"
+        stored = (
+            same_shape_type(self.kind, "double") if is_strided and base != "%table" else self.kind
+        )
         self.lines.append(f"  {address}v = load {stored}, ptr {address}, {align}")
         if stored == self.kind:
             return f"{address}v"
         self.lines.append(f"  {address}s = fptrunc {stored} {address}v to {self.kind}")
         return f"{address}s"
 
-    def _store(self, base: str, k: int, value: str, strided: bool) -> None:
-        address = self._address(base, k, strided)
-        align = "align 8" if strided or not self.simd else "align 64"
-        stored = alike(self.kind, "double") if strided else self.kind
+    def _write_store(self, base: str, index: int, value: str, is_strided: bool) -> None:
+        """Write the store of a value to entry `index` of an array."""
+        address = self._write_address(base, index, is_strided)
+        align = "align 8" if is_strided or not self.simd else "align 64"
+        stored = same_shape_type(self.kind, "double") if is_strided else self.kind
         if stored != self.kind:
             self.lines.append(f"  {address}d = fpext {self.kind} {value} to {stored}")
             value = f"{address}d"
         self.lines.append(f"  store {stored} {value}, ptr {address}, {align}")
 
-    def _value(self, i: int) -> str:
-        """Return the LLVM operand of step i: a constant, or the name of its value, which is loaded first if
+    def _operand_of(self, step_index: int) -> str:
+        """Return the LLVM operand of one step: a constant, or the name of its value, which is loaded first if
         it is an input or was computed by another function.
         """
-        if i in self.known:
-            return self.known[i]
-        step = self.program.steps[i]
+        if step_index in self.known:
+            return self.known[step_index]
+        step = self.program.steps[step_index]
         if step[0] == "const":
             return llvm_constant(self.kind, step[1])
-        if i in self.slot and not self.prologue:
-            value = self._load("%table", self.slot[i], strided=True)
+        if step_index in self.slot and not self.prologue:
+            value = self._write_load("%table", self.slot[step_index], is_strided=True)
         elif step[0] == "input":
-            value = self._load("%x", self.offsets[step[1]] + step[2], strided=True)
-        elif i in self.shared and i not in self.own:
-            value = self._load("%scratch", self.shared[i], strided=False)
+            value = self._write_load("%x", self.offsets[step[1]] + step[2], is_strided=True)
+        elif step_index in self.shared and step_index not in self.own:
+            value = self._write_load("%scratch", self.shared[step_index], is_strided=False)
         else:
-            raise AssertionError(f"step {i} {step} is not computed in this chunk")
-        self.known[i] = value
+            raise AssertionError(f"step {step_index} {step} is not computed in this chunk")
+        self.known[step_index] = value
         return value
 
-    def _step(self, i: int, step: Instruction) -> None:
-        """Write the LLVM instructions of step i."""
+    def _write_step(self, step_index: int, step: Instruction) -> None:
+        """Write the LLVM instructions of one step."""
         kind = self.kind
-        tag = f"%s{i}"
-        args = [self._value(k) for k in step[1:]]
+        tag = f"%s{step_index}"
+        args = [self._operand_of(k) for k in step[1:]]
         op = step[0]
-        kind_name = suffix(kind)
+        kind_name = intrinsic_suffix(kind)
         typed = ", ".join(f"{kind} {a}" for a in args)
-        # `contract` allows fused multiply-adds, in scalar and SIMD code alike.
+        # The flag `contract` allows fused multiply-adds, in scalar and in SIMD code alike, so that
+        # both round equally.
         if op in _BINARY:
             line = f"{_BINARY[op]} contract {kind} {args[0]}, {args[1]}"
         elif op == "neg":
@@ -423,24 +437,24 @@ class _ProgramWriter:
         elif op == "atan2":
             line = f"call {kind} @draisine_atan2.{kind_name}({typed})"
         elif op == "lt":
-            flags = alike(kind, "i1")
+            flags = same_shape_type(kind, "i1")
             self.lines.append(f"  {tag}f = fcmp olt {kind} {args[0]}, {args[1]}")
             line = f"uitofp {flags} {tag}f to {kind}"
         elif op == "where":
-            flags = alike(kind, "i1")
+            flags = same_shape_type(kind, "i1")
             self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {llvm_constant(kind, 0.0)}")
             line = f"select {flags} {tag}f, {kind} {args[1]}, {kind} {args[2]}"
         else:
             raise AssertionError(op)
         self.lines.append(f"  {tag} = {line}")
-        self.known[i] = tag
+        self.known[step_index] = tag
 
 
 _HEADER = """declare double @atan2(double, double)
 """
 
 
-def _batch(name: str, width: int, entry: str) -> str:
+def _write_batch_function(name: str, width: int, entry: str) -> str:
     """Return the LLVM function that evaluates `count` states, `width` of them at a time; `entry` is the LLVM
     type of the table entries.
     """

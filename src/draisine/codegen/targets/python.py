@@ -48,7 +48,7 @@ def write_module(
     prologue, body = split_sections(program)
     reserved_names = [library, "parameters", "_array", name, f"{name}_prologue"]
     sources, _ = array_names(program, [*keyword.kwlist, *reserved_names])
-    notation = _notation(library)
+    notation = _python_notation(library)
     first = Listing(program, prologue, notation, {"parameters": "parameters"}, {})
     second = Listing(program, body, notation, sources, {})
     lines = [
@@ -62,15 +62,15 @@ def write_module(
         "",
         f"def {name}_prologue(parameters):",
         '    """Return the table: all that depends on the parameters alone."""',
-        *_values(first),
-        f"    return {_array(first, PROLOGUE_TABLE, library, 4)}",
+        *_write_assignments(first),
+        f"    return {_write_array(first, PROLOGUE_TABLE, library, 4)}",
         "",
         "",
         f"def {name}({', '.join(sources.values())}):",
         '    """Return the outputs by name."""',
-        *_values(second),
+        *_write_assignments(second),
         "    return {",
-        *[f'        "{x}": {_array(second, x, library, 8)},' for x in program.outputs],
+        *[f'        "{x}": {_write_array(second, x, library, 8)},' for x in program.outputs],
         "    }",
         "",
         "",
@@ -82,27 +82,28 @@ def write_module(
     return "\n".join(lines)
 
 
-def _notation(library: str) -> Notation:
+def _python_notation(library_name: str) -> Notation:
+    """Return the notation of expressions with the functions of an array library."""
     functions = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "atan2": "arctan2"}
     return Notation(
         lambda x: repr(x) if math.isfinite(x) else f"float('{x}')",
-        {op: f"{library}.{function}" for op, function in functions.items()},
-        f"{library}.less({{0}}, {{1}}).astype(float)",
-        f"{library}.where({{0}}, {{1}}, {{2}})",
+        {op: f"{library_name}.{function}" for op, function in functions.items()},
+        f"{library_name}.less({{0}}, {{1}}).astype(float)",
+        f"{library_name}.where({{0}}, {{1}}, {{2}})",
     )
 
 
-def _values(listing: Listing) -> list[str]:
+def _write_assignments(listing: Listing) -> list[str]:
     """Return the assignments of a function to local names as lines of Python."""
     lines = [
-        f"    {listing.name(i)} = {listing.sources[array]}[{k}]"
+        f"    {listing.step_name(i)} = {listing.sources[array]}[{k}]"
         for i, (array, k) in listing.section.leaves.items()
     ]
     named = [s for s in listing.statements if s.place is None]
-    return lines + [f"    {listing.name(s.step)} = {s.term.text}" for s in named]
+    return lines + [f"    {listing.step_name(s.step)} = {s.term.text}" for s in named]
 
 
-def _array(listing: Listing, name: str, library: str, indent: int) -> str:
+def _write_array(listing: Listing, name: str, library: str, indent: int) -> str:
     """Return the Python expression of the result array `name`, one entry per line."""
     entries = [
         s.term.text for s in listing.statements if s.place is not None and s.place[0] == name

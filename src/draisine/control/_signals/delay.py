@@ -34,7 +34,7 @@ def delay(signal: Scalar, z: Array, time: float) -> tuple[Scalar, list[Scalar]]:
     if not time > 0.0:
         return signal, []
     order = len(z)
-    # flow[k] is the input of integrator k + 1; every second flow contains the difference to the
+    # flow[k] is the input of integrator k + 1. Every second one contains the difference to the
     # signal.
     flow: list[Scalar] = [0.0] * (order + 2)
     flow[order] = signal - sum(z[1:], z[0])

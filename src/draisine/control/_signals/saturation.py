@@ -6,12 +6,12 @@ from draisine.algebra.scalar import Scalar, clip
 from draisine.errors import ParameterError
 
 
-def saturate(x: Scalar, limit: float) -> Scalar:
-    """Return x clipped to -limit ... limit; unchanged for an infinite limit.
+def saturate(signal: Scalar, limit: float) -> Scalar:
+    """Return a signal clipped to -limit ... limit; unchanged for an infinite limit.
 
     Parameters
     ----------
-    x
+    signal
         Value.
     limit
         Largest magnitude of the result, in the unit of x.
@@ -26,7 +26,7 @@ def saturate(x: Scalar, limit: float) -> Scalar:
     >>> saturate(7.0, 5.0), saturate(-7.0, 5.0), saturate(7.0, float("inf"))
     (5.0, -5.0, 7.0)
     """
-    return x if math.isinf(limit) else clip(x, -limit, limit)
+    return signal if math.isinf(limit) else clip(signal, -limit, limit)
 
 
 def check_limit(name: str, limit: float) -> None:

@@ -22,7 +22,8 @@ class Window:
     def __post_init__(self) -> None:
         if not self.start <= self.end:
             raise ParameterError(
-                f"input {self.input!r}: the end {self.end} s is before the start {self.start} s."
+                f"input {self.input!r}: the end time {self.end} s is before the start time "
+                f"{self.start} s."
             )
 
     @property
@@ -52,7 +53,7 @@ class Step(Window):
 
     def at(self, t: Scalar) -> Scalar:
         """Return the value of the input signal (N m or N) at time t (s)."""
-        return _window(t, self.start, self.end, self.value)
+        return _restrict_to_window(t, self.start, self.end, self.value)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,9 @@ class Sine(Window):
     def at(self, t: Scalar) -> Scalar:
         """Return the value of the input signal (N m or N) at time t (s)."""
         angle = (2.0 * math.pi * self.frequency) * (t - self.start) + self.phase
-        return _window(t, self.start, self.end, self.offset + self.amplitude * sin(angle))
+        return _restrict_to_window(
+            t, self.start, self.end, self.offset + self.amplitude * sin(angle)
+        )
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,8 @@ class Table:
     def __post_init__(self) -> None:
         if len(self.times) != len(self.values):
             raise ParameterError(
-                f"input {self.input!r}: {len(self.times)} times but {len(self.values)} values."
+                f"input {self.input!r}: the table has {len(self.times)} times but {len(self.values)} "
+                "values."
             )
         if len(self.times) < 2:
             raise ParameterError(f"input {self.input!r}: a table needs at least two times.")
@@ -165,27 +169,29 @@ class Table:
         """Return the value of the input signal (N m or N) at time t (s)."""
         if isinstance(t, (int, float)):
             k = bisect_right(self.times, t)
-            return self.values[0] if k == 0 else self._piece(k - 1, t)
-        return self._search(t, 0, len(self.times) - 1)
+            return self.values[0] if k == 0 else self._interpolate(k - 1, t)
+        return self._search_interval(t, 0, len(self.times) - 1)
 
-    def _search(self, t: Scalar, low: int, high: int) -> Scalar:
+    def _search_interval(self, t: Scalar, first: int, last: int) -> Scalar:
         """Return the signal by bisection over the intervals low ... high, as nested `where`
         expressions.
         """
-        if low == high:
-            piece = self._piece(low, t)
-            return where(t < self.times[0], self.values[0], piece) if low == 0 else piece
-        middle = (low + high + 1) // 2
-        before = self._search(t, low, middle - 1)
-        after = self._search(t, middle, high)
+        if first == last:
+            piece = self._interpolate(first, t)
+            return where(t < self.times[0], self.values[0], piece) if first == 0 else piece
+        middle = (first + last + 1) // 2
+        before = self._search_interval(t, first, middle - 1)
+        after = self._search_interval(t, middle, last)
         return where(t < self.times[middle], before, after)
 
-    def _piece(self, k: int, t: Scalar) -> Scalar:
-        """Return the signal on the interval that begins at time k of the table."""
-        if self.between == "hold" or k == len(self.times) - 1:
-            return self.values[k]
-        slope = (self.values[k + 1] - self.values[k]) / (self.times[k + 1] - self.times[k])
-        return self.values[k] + slope * (t - self.times[k])
+    def _interpolate(self, interval: int, t: Scalar) -> Scalar:
+        """Return the signal on the interval that begins at a time of the table."""
+        if self.between == "hold" or interval == len(self.times) - 1:
+            return self.values[interval]
+        slope = (self.values[interval + 1] - self.values[interval]) / (
+            self.times[interval + 1] - self.times[interval]
+        )
+        return self.values[interval] + slope * (t - self.times[interval])
 
 
 Signal = Step | Ramp | Sine | Table
@@ -228,7 +234,7 @@ class TimeInputs:
         return inputs, ()
 
 
-def _window(t: Scalar, start: float, end: float, value: Scalar) -> Scalar:
+def _restrict_to_window(t: Scalar, start: float, end: float, value: Scalar) -> Scalar:
     """Return `value` from start until end (s), and zero otherwise."""
     out = value if math.isinf(end) else where(t < end, value, 0.0)
     return where(t < start, 0.0, out)

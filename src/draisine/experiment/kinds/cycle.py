@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.analysis.gait.footstep import Footstep
-from draisine.analysis.gait.map import Gait, gait, turns_of
+from draisine.analysis.gait.map import Gait, find_grip_sequence, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
@@ -50,9 +50,9 @@ def find_cycle(plan: Plan, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
     """Solve the limit cycle of a scenario; return its motion over one period and its dataset."""
     system = plan.system
     if request.period is not None:
-        return _find_period(plan, request, request.period)
+        return _find_periodic_motion(plan, request, request.period)
     if system.model.steps is not None:
-        return _find_step(system, request)
+        return _find_step_cycle(system, request)
     grip_map = gait(system, joint=request.joint)
     stride = Stride(grip_map, grip_map.cycle([request.near["Omega"], request.near["theta"]]))
     run = simulate_cycle(stride, request.samples)
@@ -63,7 +63,9 @@ def find_cycle(plan: Plan, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
     return run, data
 
 
-def _find_period(plan: Plan, request: CycleTable, period: float) -> tuple[Trajectory, "Dataset"]:
+def _find_periodic_motion(
+    plan: Plan, request: CycleTable, period: float
+) -> tuple[Trajectory, "Dataset"]:
     """Solve a motion that repeats after a prescribed period (s) as a fixed point of the period map."""
     system = plan.system
     names = request.components
@@ -86,7 +88,8 @@ def _find_period(plan: Plan, request: CycleTable, period: float) -> tuple[Trajec
 
 def _cycle_numerics(period: float, samples: int) -> Numerics:
     """Return numerical options for an integration over one period (s) with evenly spaced samples."""
-    # The final state must equal the initial state up to the accuracy of the fixed point (round-off).
+    # The final state must equal the initial state up to the accuracy of the fixed point, which is
+    # round-off.
     return Numerics(dt=period / samples, rtol=1e-12, atol=1e-13)
 
 
@@ -107,7 +110,7 @@ def _component_labels(names: Sequence[str]) -> dict[str, list[str]]:
     return {"component": list(names), "multiplier": list(MULTIPLIER_LABELS[: len(names)])}
 
 
-def _find_step(system: System, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
+def _find_step_cycle(system: System, request: CycleTable) -> tuple[Trajectory, "Dataset"]:
     """Solve the limit cycle of a walker; return the motion of one step and its dataset."""
     walker = walk(system, request.longest)
     names = walker.steps.components
@@ -122,8 +125,8 @@ def _find_step(system: System, request: CycleTable) -> tuple[Trajectory, "Datase
 def simulate_cycle(stride: Stride, samples: int) -> Trajectory:
     """Simulate one period of a system with alternating grips, starting on its limit cycle."""
     grip_map = stride.gait
-    modes, pause = turns_of(grip_map.system)
-    start = grip_map.holds[0].state(stride.cycle.x)
+    modes, pause = find_grip_sequence(grip_map.system)
+    start = grip_map.holds[0].public_state(stride.cycle.x)
     contact = ContactOptions(mode=GripSchedule(modes, pause, grip_map.joint))
     numerics = _cycle_numerics(grip_map.period, samples)
     return compute_run(grip_map.system, start, grip_map.period, contact=contact, numerics=numerics)
@@ -151,12 +154,16 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
     }
 
 
-def cycle_lines(data: "Dataset") -> list[str]:
+def describe_cycle(data: "Dataset") -> list[str]:
     """Return the text lines that report a limit cycle."""
     values = summarise_cycle(data)
     period = float(data.attrs["period"])
     if "start" in values:
-        return _step_lines(values) if "step_time" in values else _period_lines(values, period)
+        return (
+            _describe_step_cycle(values)
+            if "step_time" in values
+            else _describe_periodic_motion(values, period)
+        )
     low = values["minimum_force"]
     high = values["maximum_force"]
     torques = ", ".join(f"{name} {x:.6g} N m" for name, x in values["peak_torque"].items())
@@ -164,7 +171,7 @@ def cycle_lines(data: "Dataset") -> list[str]:
     rows = [
         f"begins with Omega = {values['Omega0']:.9g} rad/s, theta = {values['theta0']:.9g} rad "
         f"({values['theta0'] / np.pi:.6f} pi)",
-        _stability_line(values),
+        _describe_stability(values),
         f"{climbs} {abs(values['displacement']['y']):.6g} m in {period:.6g} s, "
         f"{values['mean_speed']:.6g} m/s",
         f"maximum torque: {torques}; maximum grip force: {values['grip_force']:.6g} N, "
@@ -185,35 +192,35 @@ def cycle_lines(data: "Dataset") -> list[str]:
     return rows
 
 
-def _stability_line(values: dict[str, Any]) -> str:
+def _describe_stability(values: dict[str, Any]) -> str:
     """Return the text line with the Floquet multipliers of a cycle and its stability."""
     return (
         f"multipliers {format_multipliers(values)}: {'stable' if values['stable'] else 'unstable'}"
     )
 
 
-def _fixed_point_text(values: dict[str, Any]) -> str:
+def _format_fixed_point(values: dict[str, Any]) -> str:
     """Format the components of the fixed point of a return map as text."""
     return ", ".join(f"{name} = {x:.9g}" for name, x in values["start"].items())
 
 
-def _period_lines(values: dict[str, Any], period: float) -> list[str]:
+def _describe_periodic_motion(values: dict[str, Any], period: float) -> list[str]:
     """Return the text lines that report a limit cycle of a prescribed period (s)."""
     return [
-        f"periodic after {period:.9g} s with {_fixed_point_text(values)}",
-        _stability_line(values),
+        f"periodic after {period:.9g} s with {_format_fixed_point(values)}",
+        _describe_stability(values),
     ]
 
 
-def _step_lines(values: dict[str, Any]) -> list[str]:
+def _describe_step_cycle(values: dict[str, Any]) -> list[str]:
     """Return the text lines that report the limit cycle of a walker."""
-    # Impulse components that vanish by symmetry are left out; all others are far above this bound.
+    # Leave out impulse components that vanish by symmetry; all others are far above 1e-12 N s.
     impulses = ", ".join(
         f"{name} {x:.6g}" for name, x in values["impulse"].items() if abs(x) > 1e-12
     )
     return [
-        f"begins just after heel strike with {_fixed_point_text(values)} (rad, rad/s)",
-        _stability_line(values),
+        f"begins just after heel strike with {_format_fixed_point(values)} (rad, rad/s)",
+        _describe_stability(values),
         f"step time {values['step_time']:.9g} s, step length {values['step_length']:.6g} m, "
         f"mean speed {values['mean_speed']:.6g} m/s",
         f"heel strike dissipates {values['energy_lost']:.6g} J; impulse of the ground: "

@@ -31,14 +31,16 @@ def compute_gait(system: System, request: GaitTable) -> "Dataset":
     """Return a dataset of displacements per gait cycle by amplitude, or of curvatures at given shapes."""
     connection = local_connection(system, request.ruler, frame=request.frame)
     if request.shapes is None:
-        return _displacements(connection, request)
+        return _compute_displacements(connection, request)
     first, second = request.plane or connection.joints[:2]
     F = connection.curvature(request.shapes, first, second)
     values = {f"curvature_{name}": F[:, k] for k, name in enumerate(connection.twist)}
-    return _dataset(system, "shape", np.arange(1.0, len(F) + 1.0), values, GAIT_CURVATURE_UNITS)
+    return _make_dataset(
+        system, "shape", np.arange(1.0, len(F) + 1.0), values, GAIT_CURVATURE_UNITS
+    )
 
 
-def _displacements(connection: LocalConnection, request: GaitTable) -> "Dataset":
+def _compute_displacements(connection: LocalConnection, request: GaitTable) -> "Dataset":
     """Return the displacement of the base over one gait cycle for each amplitude."""
     path, theta = make_shape_path(request)
     cycles = [displacement(connection, path, size * theta) for size in request.sizes]
@@ -48,18 +50,22 @@ def _displacements(connection: LocalConnection, request: GaitTable) -> "Dataset"
         "yaw": [cycle.yaw for cycle in cycles],
         "distance": [cycle.distance for cycle in cycles],
     }
-    return _dataset(connection.system, "size", np.array(request.sizes), values, GAIT_UNITS)
+    return _make_dataset(connection.system, "size", np.array(request.sizes), values, GAIT_UNITS)
 
 
-def _dataset(
-    system: System, dim: str, nodes: Floats, values: Mapping[str, Any], units: Mapping[str, str]
+def _make_dataset(
+    system: System,
+    dimension: str,
+    nodes: Floats,
+    values: Mapping[str, Any],
+    units: Mapping[str, str],
 ) -> "Dataset":
     """Return results along one dimension as a dataset with units."""
     import xarray
 
-    data = {name: (dim, value, {"units": units[name]}) for name, value in values.items()}
-    outcome = (dim, ["completed"] * len(nodes))
-    coords = {dim: (dim, nodes, {"units": "1"})}
+    data = {name: (dimension, value, {"units": units[name]}) for name, value in values.items()}
+    outcome = (dimension, ["completed"] * len(nodes))
+    coords = {dimension: (dimension, nodes, {"units": "1"})}
     return xarray.Dataset(data | {"outcome": outcome}, coords, {"vehicle": system.vehicle.__name__})
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_of
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, compute_critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -47,8 +47,8 @@ def analyse_straight_running(
     measured = [block for block in scenario.expected if block.origin == "measured" and block.at]
     speeds = _default_speeds(system) if scenario.speeds is None else scenario.speeds.values()
     v = np.unique([*speeds, *(x for block in measured for x in block.at or ())])
-    data = _compute(system, law, v).assign(_measurements(measured))
-    return data.assign(_uncertainty(scenario, system, law, v))
+    data = _compute_eigenvalues(system, law, v).assign(_collect_measurements(measured))
+    return data.assign(_estimate_uncertainty(scenario, system, law, v))
 
 
 def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
@@ -72,8 +72,8 @@ def _default_speeds(system: System) -> Floats:
     return np.linspace(0.0, 10.0, 101) if is_two_wheeler(system) else np.zeros(1)
 
 
-def _uncertainty(
-    scenario: LinearScenario, system: System, law: Law | None, v: Floats
+def _estimate_uncertainty(
+    scenario: LinearScenario, system: System, law: Law | None, speeds: Floats
 ) -> dict[str, Any]:
     """Return standard deviations of eigenvalues and critical speeds as dataset variables.
 
@@ -83,17 +83,18 @@ def _uncertainty(
     parameter_set = scenario.vehicle.parameter_set
     if not isinstance(parameter_set, str) or not is_two_wheeler(system):
         return {}
-    # `spread` requires eigenvalues with named eigenmodes, which `_compute` does not return with
-    # state feedback.
+    # `spread` requires eigenvalues with named eigenmodes. With state feedback,
+    # `_compute_eigenvalues` returns eigenvalues without names.
     if isinstance(law, StateFeedback):
         return {}
     published = parameter_deviations(system.vehicle.__name__, parameter_set)
-    # A parameter that the scenario replaces no longer has a measured standard deviation.
+    # The published standard deviation of a parameter does not apply if the scenario replaces the
+    # parameter.
     replaced = scenario.vehicle.parameters
     deviations = {name: sigma for name, sigma in published.items() if name not in replaced}
     if not deviations:
         return {}
-    sigma = spread(system, deviations, v, law)
+    sigma = spread(system, deviations, speeds, law)
     dims = ("speed", "eigenmode")
     variables: dict[str, Any] = {
         f"{name}_speed_deviation": ((), x, {"units": "m/s"}) for name, x in sigma.critical.items()
@@ -103,7 +104,7 @@ def _uncertainty(
     return variables
 
 
-def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
+def _collect_measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
     """Return measured values as dataset variables.
 
     The variables are quantity, speed (m/s), value, standard deviation (NaN if unknown) and speed
@@ -130,16 +131,17 @@ def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
-    """Return eigenvalues, critical speeds and canonical matrices at the speeds v (m/s) as a dataset."""
+def _compute_eigenvalues(system: System, law: Law | None, speeds: Floats) -> "Dataset":
+    """Return eigenvalues, critical speeds and canonical matrices at the speeds (m/s) as a dataset."""
     if not is_two_wheeler(system) or isinstance(law, StateFeedback):
-        return _linearise_steady(system, law, v)
-    # Canonical matrices exist for the ideal bicycle only: four states, polynomial in the speed.
+        return _linearise_steady(system, law, speeds)
+    # Canonical matrices exist for the ideal bicycle only, which has four states and matrices
+    # polynomial in the speed.
     if law is not None or not is_plain(system):
-        return _follow_eigenmodes(TwoWheeler(system, law), v)
+        return _follow_eigenmodes(TwoWheeler(system, law), speeds)
     matrices = canonical_matrices(system)
-    modes = eigenmodes_of(matrices, v)
-    critical = critical_of(matrices)
+    modes = eigenmodes_of(matrices, speeds)
+    critical = compute_critical_speeds(matrices)
     data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
         "C0": (("row", "column"), matrices.C0, "kg m2/s"),
@@ -155,18 +157,18 @@ def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
         "stable_from": ((), critical.stable_from, "m/s"),
         "stable_to": ((), critical.stable_to, "m/s"),
     }
-    return _dataset(system, modes, data)
+    return _make_dataset(system, modes, data)
 
 
-def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
-    """Return the eigenvalues of the named eigenmodes of a two-wheeler, followed over the speeds v (m/s).
+def _follow_eigenmodes(running: TwoWheeler, speeds: Floats) -> "Dataset":
+    """Return the eigenvalues of the named eigenmodes of a two-wheeler, followed over the speeds (m/s).
 
     The dataset also contains the lowest speeds at which weave, capsize and wobble change their
     stability. The vehicle may have tyres, flexible parts or a control law.
     """
-    modes = running.eigenmodes(v)
-    low = max(float(v.min()), SEARCHED_SPEEDS[0])
-    high = float(v.max())
+    modes = running.eigenmodes(speeds)
+    low = max(float(speeds.min()), SEARCHED_SPEEDS[0])
+    high = float(speeds.max())
     crossings = running.crossings(low, high) if low < high else []
     data: dict[str, Any] = {}
     for name in ("weave", "capsize", "wobble"):
@@ -177,20 +179,20 @@ def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
         if name != "capsize":
             data[f"{name}_frequency"] = ((), first.frequency, "rad/s")
     records = json.dumps([asdict(crossing) for crossing in crossings])
-    dataset = _dataset(running.system, modes, data)
+    dataset = _make_dataset(running.system, modes, data)
     return dataset.assign_attrs(crossings=records, searched_from=low, searched_to=high)
 
 
-def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
-    """Return the steady motions of a vehicle at the speeds v (m/s) and their eigenvalues."""
-    modes, motions = steady_modes(system, v, law)
+def _linearise_steady(system: System, law: Law | None, speeds: Floats) -> "Dataset":
+    """Return the steady motions of a vehicle at the speeds (m/s) and their eigenvalues."""
+    modes, motions = steady_modes(system, speeds, law)
     states = np.array([[m.values.get(name, 0.0) for name in modes.states] for m in motions])
     inputs = np.array([list(m.inputs.values()) for m in motions])
     data = {
         "steady_motion": (("speed", "state"), states, "SI"),
         "steady_input": (("speed", "input"), inputs, "SI"),
     }
-    dataset = _dataset(system, modes, data)
+    dataset = _make_dataset(system, modes, data)
     if isinstance(law, StateFeedback):
         gain = (("fed_input", "fed_state"), law.K, {"units": "SI"})
         labels = {"fed_input": list(law.inputs), "fed_state": list(law.states_read)}
@@ -198,7 +200,7 @@ def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
     return dataset.assign_coords(state=list(modes.states), input=list(system.model.inputs))
 
 
-def _dataset(system: System, modes: Eigenmodes, data: dict[str, Any]) -> "Dataset":
+def _make_dataset(system: System, modes: Eigenmodes, data: dict[str, Any]) -> "Dataset":
     """Return eigenmodes and further variables (dimensions, values, unit) as one dataset."""
     dataset = modes.to_xarray().assign_coords(
         row=list(CANONICAL_COORDINATES), column=list(CANONICAL_COORDINATES)

@@ -34,7 +34,8 @@ def compute_contact_map(system: System, grid: Grid) -> "Dataset":
     x, y = (np.linspace(a.low, a.high, a.count) for a in (grid.x, grid.y))
     xs, ys = (a.ravel() for a in np.meshgrid(x, y, indexing="ij"))
     states = _solve_configurations(machine, {grid.x.name: xs, grid.y.name: ys})
-    # The program `observe` evaluates outputs of runs; here grid points take the place of time samples.
+    # The program `observe` computes outputs along runs. Here each grid point takes the place of a
+    # time sample.
     inputs = np.zeros((len(xs), len(system.model.inputs)))
     arc = BilateralArc(machine, np.arange(len(xs), dtype=float), states, inputs)
     data = Trajectory((arc,), "completed").to_xarray()
@@ -67,31 +68,48 @@ def _solve_configurations(machine: ClosedForm, values: Mapping[str, Floats]) -> 
         ) from error
 
 
-def _yaw_rates(machine: ClosedForm, y: Floats, rates: Mapping[str, Floats], locked: str) -> Floats:
-    """Return the yaw rates (n,) at states y with prescribed coordinate rates while one joint is locked."""
-    derivatives = vary(machine, y, seeds=("du",))
-    rows = derivatives.rows([*(f"{name}_rate" for name in rates), f"{locked}_rate"], "du")
-    prescribed = np.array([*rates.values(), np.zeros(len(y))]).T
+def _compute_yaw_rates(
+    machine: ClosedForm, states: Floats, rates: Mapping[str, Floats], locked_joint: str
+) -> Floats:
+    """Return the yaw rates (n,) at states with prescribed coordinate rates while one joint is locked."""
+    derivatives = vary(machine, states, seeds=("du",))
+    rows = derivatives.observation_derivatives(
+        [*(f"{name}_rate" for name in rates), f"{locked_joint}_rate"], "du"
+    )
+    prescribed = np.array([*rates.values(), np.zeros(len(states))]).T
     u = np.linalg.solve(rows, prescribed[:, :, None])
-    return (derivatives.rows(["yaw_rate"], "du") @ u)[:, 0, 0]
+    return (derivatives.observation_derivatives(["yaw_rate"], "du") @ u)[:, 0, 0]
 
 
-def _integrate_yaw(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
-    """Return the yaw (rad) at the grid points x, y, integrated along the path from the zero configuration."""
+def _integrate_yaw(
+    machine: ClosedForm, grid: Grid, first_values: Floats, second_values: Floats
+) -> Floats:
+    """Return the yaw (rad) at the grid points, integrated along the path from the zero
+    configuration.
+    """
     names = (grid.x.name, grid.y.name)
     if grid.path == "straight":
-        return _integrate_rays(machine, grid, x, y)
+        return _integrate_yaw_along_rays(machine, grid, first_values, second_values)
     first, second = (0, 1) if grid.path == f"{names[0]}, {names[1]}" else (1, 0)
-    sides = (x, y)
-    # The first coordinate moves while the second is zero, then the second one moves.
-    leg1 = _integrate_legs(machine, grid, names[first], names[second], sides[first], np.zeros(1))
-    leg2 = _integrate_legs(machine, grid, names[second], names[first], sides[second], sides[first])
+    sides = (first_values, second_values)
+    # Path: the first coordinate moves while the second one is zero, then the second one moves.
+    leg1 = _integrate_yaw_along_axis(
+        machine, grid, names[first], names[second], sides[first], np.zeros(1)
+    )
+    leg2 = _integrate_yaw_along_axis(
+        machine, grid, names[second], names[first], sides[second], sides[first]
+    )
     total = leg1[:, :1] + leg2.T
     return total if first == 0 else total.T
 
 
-def _integrate_legs(
-    machine: ClosedForm, grid: Grid, moving: str, fixed: str, ends: Floats, offsets: Floats
+def _integrate_yaw_along_axis(
+    machine: ClosedForm,
+    grid: Grid,
+    moving_name: str,
+    fixed_name: str,
+    ends: Floats,
+    offsets: Floats,
 ) -> Floats:
     """Return the changes of yaw (rad), (ends, offsets), while one coordinate moves from zero to each end.
 
@@ -100,14 +118,17 @@ def _integrate_legs(
     stops = np.unique(np.concatenate([ends, [0.0]]))
     panels = list(pairwise(stops))
     widest = max(b - a for a, b in panels)
-    # Four Gauss nodes are exact to round-off for intervals below 0.1 rad; wider ones need more nodes.
+    # Four Gauss nodes are exact to round-off for intervals below 0.1 rad; wider intervals need ten
+    # nodes.
     nodes, weights = np.polynomial.legendre.leggauss(4 if widest < 0.1 else 10)
     points = np.array([(a + b) / 2 + (b - a) / 2 * nodes for a, b in panels])
     moving_values = np.repeat(points.ravel(), len(offsets))
     fixed_values = np.tile(offsets, points.size)
-    states = _solve_configurations(machine, {moving: moving_values, fixed: fixed_values})
+    states = _solve_configurations(machine, {moving_name: moving_values, fixed_name: fixed_values})
     ones = np.ones(len(moving_values))
-    yaw_rates = _yaw_rates(machine, states, {moving: ones, fixed: 0.0 * ones}, str(grid.locked))
+    yaw_rates = _compute_yaw_rates(
+        machine, states, {moving_name: ones, fixed_name: 0.0 * ones}, str(grid.locked)
+    )
     half_widths = np.array([(b - a) / 2 for a, b in panels])
     by_panel = yaw_rates.reshape(len(panels), len(nodes), len(offsets))
     steps = np.einsum("pna,n,p->pa", by_panel, weights, half_widths)
@@ -116,18 +137,20 @@ def _integrate_legs(
     return yaw[np.searchsorted(stops, ends)]
 
 
-def _integrate_rays(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
-    """Return the changes of yaw (rad) along the straight lines from zero to the grid points x, y."""
-    # One quadrature interval covers the whole ray, which requires a high order.
+def _integrate_yaw_along_rays(
+    machine: ClosedForm, grid: Grid, first_values: Floats, second_values: Floats
+) -> Floats:
+    """Return the changes of yaw (rad) along the straight lines from zero to the grid points."""
+    # One interval of quadrature covers the whole line, which requires many nodes.
     nodes, weights = np.polynomial.legendre.leggauss(24)
     fractions = (nodes + 1.0) / 2.0
-    xs, ys = (a.ravel() for a in np.meshgrid(x, y, indexing="ij"))
+    xs, ys = (a.ravel() for a in np.meshgrid(first_values, second_values, indexing="ij"))
     points = {
         grid.x.name: np.outer(fractions, xs).ravel(),
         grid.y.name: np.outer(fractions, ys).ravel(),
     }
     states = _solve_configurations(machine, points)
     rates = {grid.x.name: np.tile(xs, fractions.size), grid.y.name: np.tile(ys, fractions.size)}
-    yaw_rates = _yaw_rates(machine, states, rates, str(grid.locked))
+    yaw_rates = _compute_yaw_rates(machine, states, rates, str(grid.locked))
     yaw = (weights / 2.0) @ yaw_rates.reshape(fractions.size, xs.size)
-    return yaw.reshape(len(x), len(y))
+    return yaw.reshape(len(first_values), len(second_values))

@@ -35,12 +35,13 @@ def simulate_plan(
     """
     assert isinstance(plan.scenario, RunScenario)
     contact = plan.contact if mu is None else replace(plan.contact, mu=mu)
-    # Each event records any energy that its impact model creates, so the warning would repeat it.
+    # Suppress the warning about energy that an impact model creates, because each event records
+    # this energy.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EnergyWarning)
         return compute_run(
             plan.system,
-            plan.state(),
+            plan.copy_state(),
             plan.scenario.run.until,
             terrain=plan.terrain,
             law=plan.law,
@@ -53,7 +54,8 @@ def simulate_plan(
 
 def run_dataset(trajectory: Trajectory) -> "Dataset":
     """Return all recorded quantities of a trajectory as a dataset with its events as attributes."""
-    # The first Ctrl-C stopped the run. Only a second one, during the conversion, discards its data.
+    # The first Ctrl-C has stopped the run, whose data are kept. Only a second one, during this
+    # conversion, discards them.
     try:
         data = trajectory.to_xarray()
     except KeyboardInterrupt:

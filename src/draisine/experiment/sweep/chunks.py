@@ -14,9 +14,9 @@ from draisine.experiment.kinds.run import run_dataset, simulate_plan
 from draisine.experiment.sweep.designs import (
     Columns,
     Design,
+    as_column,
     make_design,
     scenario_value,
-    to_column,
 )
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL_TABLE, PARAMETER_TABLE, Lanes
@@ -27,7 +27,7 @@ from draisine.experiment.sweep.table import (
     STEER_LIMIT_OUTCOME,
     SweepRows,
     as_numbers,
-    short_outcome,
+    shorten_outcome,
 )
 from draisine.experiment.sweep.terrain_runs import TERRAIN_TABLE, TerrainRuns
 from draisine.results.bodies import Bodies
@@ -77,7 +77,7 @@ class Runner:
         self.threads = threads
         self.outputs = self.scenario.sweep.outputs
         self.chunk = self.scenario.sweep.chunk
-        self._lanes = lru_cache(maxsize=64)(self._make_lanes)
+        self._lanes = lru_cache(maxsize=64)(self._make_group)
 
     @cached_property
     def design(self) -> Design:
@@ -85,98 +85,104 @@ class Runner:
         return make_design(self.scenario.sweep, self.loaded)
 
     @cached_property
-    def free(self) -> tuple[str, ...]:
+    def free_constants(self) -> tuple[str, ...]:
         """Key paths of control-law constants that may differ between lanes."""
         plan = self.loaded.plan
         paths = []
         for path, values in self.scenario.sweep.values().items():
-            numbers = as_numbers(to_column(values))
+            numbers = as_numbers(as_column(values))
             if numbers is not None and can_differ(plan.law, path, numbers):
                 paths.append(path)
-        fits = paths and Lanes(plan, self.scenario.run.until, self.outputs, paths).fits(paths)
+        fits = paths and Lanes(plan, self.scenario.run.until, self.outputs, paths).can_share_lanes(
+            paths
+        )
         return tuple(paths) if fits else ()
 
     @cached_property
     def task_size(self) -> int:
         """Number of runs that are computed together: a chunk in lanes, `TERRAIN_TASK` on terrain, or one."""
-        group = self._lanes(*self._split(self.design.columns(0, 1), 0))
+        group = self._lanes(*self._split_values(self.design.columns(0, 1), 0))
         if group is None:
             return 1
         return TERRAIN_TASK if isinstance(group, TerrainRuns) else self.chunk
 
-    def rows(self, first: int, last: int) -> SweepRows:
+    def simulate_range(self, first: int, last: int) -> SweepRows:
         """Simulate the runs with numbers `first` <= k < `last`; return their outputs and outcomes."""
         columns = self.design.columns(first, last)
         count = len(next(iter(columns.values())))
-        rows = SweepRows.empty(self.outputs, count)
+        rows = SweepRows.make_empty(self.outputs, count)
         # Runs with equal structural values form a group that may share lanes. Without structural
-        # values all runs form one group, so that only the first run must be classified.
+        # values all runs form one group, so that only the first run has to be examined.
         groups: dict[Any, list[int]] = {}
-        for k in range(count) if self._structural(columns) else [0]:
-            groups.setdefault(self._split(columns, k), []).append(k)
-        if not self._structural(columns):
+        for k in range(count) if self._structural_paths(columns) else [0]:
+            groups.setdefault(self._split_values(columns, k), []).append(k)
+        if not self._structural_paths(columns):
             groups = {key: list(range(count)) for key in groups}
         for (paths, values), members in groups.items():
             lanes = self._lanes(paths, values)
             single = members
             if isinstance(lanes, TerrainRuns):
                 values_of_runs = {path: columns[path][members] for path in paths}
-                group_rows, alone = lanes.run(values_of_runs, self.threads)
-                rows.put(members, group_rows)
+                group_rows, alone = lanes.simulate_runs(values_of_runs, self.threads)
+                rows.put_rows(members, group_rows)
                 single = [members[k] for k in alone]
             elif lanes is not None:
                 numbers = {path: as_numbers(columns[path][members]) for path in paths}
-                lane_rows, degenerate = lanes.run(
+                lane_rows, degenerate = lanes.simulate_runs(
                     {path: x for path, x in numbers.items() if x is not None}
                 )
-                rows.put(members, lane_rows)
+                rows.put_rows(members, lane_rows)
                 single = [members[k] for k in degenerate]
             for k in single:
                 self._run_single(columns, k, rows)
         return rows
 
-    def _structural(self, columns: Columns) -> list[str]:
+    def _structural_paths(self, columns: Columns) -> list[str]:
         """Return the key paths of structural values, which must be equal in all lanes of a group."""
         return [
             path
             for path, values in columns.items()
-            if not (path.startswith(VARIED_TABLES) or path in self.free)
+            if not (path.startswith(VARIED_TABLES) or path in self.free_constants)
             or as_numbers(values) is None
         ]
 
-    def _split(self, columns: Columns, k: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Return the key paths that may differ between lanes, and the structural values of run k."""
-        structural = self._structural(columns)
-        values = tuple((path, scenario_value(columns[path], k)) for path in structural)
+    def _split_values(
+        self, columns: Columns, run_number: int
+    ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+        """Return the key paths that may differ between lanes, and the structural values of one run."""
+        structural = self._structural_paths(columns)
+        values = tuple((path, scenario_value(columns[path], run_number)) for path in structural)
         return tuple(path for path in columns if path not in structural), _Key(values)
 
-    def _make_lanes(self, paths: tuple[str, ...], values: "_Key") -> Lanes | TerrainRuns | None:
+    def _make_group(
+        self, paths: tuple[str, ...], structural_values: "_Key"
+    ) -> Lanes | TerrainRuns | None:
         """Return the group of runs with these structural values (lanes or terrain); None for single runs."""
         plan = self.loaded.plan
         if not paths:  # every run has its own structure, so that no lanes can be shared
             return None
-        if values:
+        if structural_values:
             try:
-                plan = self._plan(dict(values))
+                plan = self._make_plan(dict(structural_values))
             except DataError:
                 return None
         scenario = plan.scenario
         assert isinstance(scenario, RunScenario | SweepScenario)
         if plan.terrain is not None:
             runs = TerrainRuns(plan, scenario.run.until, self.outputs)
-            return runs if runs.fits(paths) else None
+            return runs if runs.can_run_together(paths) else None
         threads = plan.numerics.threads if self.threads is None else self.threads
         plan = replace(plan, numerics=replace(plan.numerics, threads=threads))
-        free = [path for path in paths if path in self.free]
+        free = [path for path in paths if path in self.free_constants]
         lanes = Lanes(plan, scenario.run.until, self.outputs, free)
-        return lanes if lanes.fits(paths) else None
+        return lanes if lanes.can_share_lanes(paths) else None
 
-    def _plan(self, values: dict[str, Any]) -> Plan:
+    def _make_plan(self, values: dict[str, Any]) -> Plan:
         """Return the plan of the run with these values by key path."""
         plan = validate_scenario(
             self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
         ).plan
-        # Vehicles that differ only in parameter values share derivation and compiled code.
+        # Vehicles that differ in parameter values only share their derivation and compiled code.
         artifacts = plan.system.artifacts
         shared = self.loaded.plan.system.artifacts
         same_structure = artifacts.vehicle is shared.vehicle and (
@@ -188,22 +194,24 @@ class Runner:
             plan, system=System(shared, plan.system.parameters, plan.system.added_sensors)
         )
 
-    def _run_single(self, columns: Columns, k: int, rows: SweepRows) -> None:
-        """Simulate run k by itself and store its outputs and outcome in `rows`."""
+    def _run_single(self, columns: Columns, run_number: int, rows: SweepRows) -> None:
+        """Simulate one run by itself and store its outputs and outcome in `rows`."""
         try:
-            plan = self._plan({path: scenario_value(values, k) for path, values in columns.items()})
+            plan = self._make_plan(
+                {path: scenario_value(values, run_number) for path, values in columns.items()}
+            )
         except DataError:
-            rows.outcome[k] = NO_MACHINE
+            rows.outcome[run_number] = NO_MACHINE
             return
         try:
             trajectory = simulate_plan(plan)
         except ConfigurationError:
-            rows.outcome[k] = NO_START
+            rows.outcome[run_number] = NO_START
             return
         except SimulationError as error:
             trajectory = error.partial
             if trajectory is None:
-                rows.outcome[k] = short_outcome(str(error))
+                rows.outcome[run_number] = shorten_outcome(str(error))
                 return
             if was_interrupted(error):
                 raise KeyboardInterrupt from error
@@ -213,8 +221,8 @@ class Runner:
         data.attrs["validity"] = validity.dumps()
         bodies = Bodies(data, model)
         for text in self.outputs:
-            rows.outputs[text][k] = parse_query(text, model).evaluate(bodies)
-        rows.outcome[k] = short_outcome(trajectory.outcome)
+            rows.outputs[text][run_number] = parse_query(text, model).evaluate(bodies)
+        rows.outcome[run_number] = shorten_outcome(trajectory.outcome)
 
 
 def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:

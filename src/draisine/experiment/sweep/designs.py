@@ -72,14 +72,14 @@ class Design:
 
 def make_design(sweep: Sweep, loaded: Loaded) -> Design:
     """Return the experimental design of a sweep scenario."""
-    values = {path: to_column(x) for path, x in sweep.values().items()}
+    values = {path: as_column(x) for path, x in sweep.values().items()}
     if sweep.design == "one-at-a-time":
-        nominal = {path: _nominal_value(path, loaded) for path in values}
+        nominal = {path: _find_nominal_value(path, loaded) for path in values}
         values = _vary_one_at_a_time(sweep.values(), nominal)
     return Design(sweep, values)
 
 
-def to_column(values: list[Any]) -> NDArray[Any]:
+def as_column(values: list[Any]) -> NDArray[Any]:
     """Convert values to an array of floats if all are floats, otherwise to an array of objects.
 
     >>> to_column([0.5, 1.0]).dtype, to_column([1, "10deg"]).dtype
@@ -92,18 +92,18 @@ def to_column(values: list[Any]) -> NDArray[Any]:
     return out
 
 
-def scenario_value(values: NDArray[Any], k: int) -> Any:
-    """Return value k as a Python object, as a scenario file contains it; NumPy scalars are converted."""
-    return values[k].item() if isinstance(values[k], np.generic) else values[k]
+def scenario_value(values: NDArray[Any], index: int) -> Any:
+    """Return one value as a Python object, as a scenario file contains it; NumPy scalars are converted."""
+    return values[index].item() if isinstance(values[index], np.generic) else values[index]
 
 
 def _vary_one_at_a_time(values: Mapping[str, list[Any]], nominal: Mapping[str, Any]) -> Columns:
     """Return a run with nominal values, followed by runs in which one value differs."""
     rows = [dict(nominal)] + [{**nominal, path: x} for path in values for x in values[path]]
-    return {path: to_column([row[path] for row in rows]) for path in values}
+    return {path: as_column([row[path] for row in rows]) for path in values}
 
 
-def _nominal_value(path: str, loaded: Loaded) -> Any:
+def _find_nominal_value(path: str, loaded: Loaded) -> Any:
     """Return the value at a key path of the scenario, or the parameter value of its vehicle."""
     node: Any = loaded.content
     for key in split_key_path(path):
@@ -120,21 +120,21 @@ def _nominal_value(path: str, loaded: Loaded) -> Any:
     )
 
 
-def _sobol(sweep: Sweep, first: int, last: int) -> Floats:
+def _draw_sobol_points(sweep: Sweep, first: int, last: int) -> Floats:
     """Return points (axes, runs) of a Sobol sequence with Owen scrambling (doi:10.1006/jcom.1998.0487)."""
     from scipy.stats import qmc
 
     points = qmc.Sobol(d=len(sweep.between), seed=sweep.seed)
     if first:
         points.fast_forward(first)
-    # SciPy warns unless the number of points is a power of two. The whole design satisfies this (checked
-    # by the schema), but a chunk need not.
+    # Suppress the warning of SciPy that the number of points is no power of two: the schema ensures
+    # it for the whole design, but a chunk is a part of it.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The balance properties", category=UserWarning)
         return np.asarray(points.random(last - first)).T
 
 
-def _latin_hypercube(sweep: Sweep, first: int, last: int) -> Floats:
+def _draw_latin_hypercube(sweep: Sweep, first: int, last: int) -> Floats:
     """Return points (axes, runs) of a Latin hypercube: one point per layer along every axis.
 
     Each point has a random position within its layer (McKay, Beckman, Conover 1979,
@@ -147,7 +147,7 @@ def _latin_hypercube(sweep: Sweep, first: int, last: int) -> Floats:
     for axis in range(len(sweep.between)):
         key = hash_numbers(seed + np.uint64(axis))
         layer = permute(runs, sweep.count, key)
-        # The upper 53 bits of a 64-bit hash yield a uniformly distributed double in [0, 1).
+        # The upper 53 bits of a 64-bit hash give a double with a uniform distribution in [0, 1).
         offset = hash_numbers(layer ^ hash_numbers(~key)) >> np.uint64(11)
         points.append((layer + offset * 2.0**-53) / sweep.count)
     return np.array(points)
@@ -187,5 +187,5 @@ def hash_numbers(numbers: Words) -> Words:
     return z ^ (z >> np.uint64(31))
 
 
-SAMPLED_DESIGNS = {"sobol": _sobol, "latin-hypercube": _latin_hypercube}
+SAMPLED_DESIGNS = {"sobol": _draw_sobol_points, "latin-hypercube": _draw_latin_hypercube}
 """Sampling function of each random design: points of an interval of runs in the unit cube, (axes, runs)."""

@@ -45,8 +45,8 @@ def run_sweep(
                 k = first // chunk
                 size = min(chunk, runner.design.count - k * chunk)
                 if k not in open_chunks:
-                    open_chunks[k] = SweepRows.empty(runner.outputs, size)
-                open_chunks[k].put(slice(first - k * chunk, last - k * chunk), rows)
+                    open_chunks[k] = SweepRows.make_empty(runner.outputs, size)
+                open_chunks[k].put_rows(slice(first - k * chunk, last - k * chunk), rows)
                 if open_chunks[k].finished:
                     keep(k, open_chunks.pop(k))
                 completed += last - first

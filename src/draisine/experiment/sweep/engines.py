@@ -81,7 +81,7 @@ def run_tasks(
         return _run_adaptively(runner, tasks)
     if workers > 1:
         return _run_in_processes(serialise_scenario(runner.loaded), tasks, workers)
-    return ((task, runner.rows(*task)) for task in tasks)
+    return ((task, runner.simulate_range(*task)) for task in tasks)
 
 
 def _run_adaptively(runner: Runner, tasks: Sequence[RunRange]) -> TaskResults:
@@ -89,7 +89,7 @@ def _run_adaptively(runner: Runner, tasks: Sequence[RunRange]) -> TaskResults:
     cores = os.cpu_count() or 1
     start_time = 0.0
     for completed, task in enumerate(tasks):
-        # The first task includes the compilation and is excluded from the time estimate.
+        # The first task includes the compilation. Leave it out of the time estimate.
         start_time = time.perf_counter() if completed < 2 else start_time
         elapsed = time.perf_counter() - start_time
         remaining = len(tasks) - completed
@@ -103,7 +103,7 @@ def _run_adaptively(runner: Runner, tasks: Sequence[RunRange]) -> TaskResults:
                 serialise_scenario(runner.loaded), tasks[completed:], workers
             )
             return
-        yield task, runner.rows(*task)
+        yield task, runner.simulate_range(*task)
 
 
 def serialise_scenario(loaded: Loaded) -> SerialisedScenario:
@@ -125,7 +125,7 @@ def make_runner(source: SerialisedScenario) -> Runner:
 
 def run_range(source: SerialisedScenario, first: int, last: int) -> SweepRows:
     """Simulate the runs `first` <= k < `last` in a worker process; return their outputs and outcomes."""
-    return make_runner(source).rows(first, last)
+    return make_runner(source).simulate_range(first, last)
 
 
 class Worker:
@@ -146,7 +146,7 @@ class Worker:
         pickle.dump(message, self.process.stdin)
         self.process.stdin.flush()
 
-    def run(self, task: RunRange) -> SweepRows | Exception:
+    def run_task(self, task: RunRange) -> SweepRows | Exception:
         """Run a task; return its results or the exception that it raised.
 
         Raise EOFError if the worker process died.
@@ -171,9 +171,11 @@ class Worker:
 
 def serve_tasks() -> None:
     """Run tasks that arrive on standard input until it is closed; write results to standard output."""
-    # Ctrl-C reaches all processes of a terminal, but only the driver handles it.
+    # Ctrl-C reaches all processes of a terminal. Ignore it here, because the driver ends its
+    # workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Standard output transmits pickled results, so text printed by user code goes to standard error.
+    # Standard output transmits pickled results. Redirect text that user code prints to standard
+    # error.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source: SerialisedScenario = pickle.load(sys.stdin.buffer)
@@ -191,7 +193,8 @@ def serve_tasks() -> None:
             pickle.dump(reply, replies)
             replies.flush()
         except BrokenPipeError:
-            # The driver has ended. Skip the usual clean-up, which would write to the closed pipe.
+            # The driver has ended. Exit without the usual clean-up, which would write to the closed
+            # pipe.
             os._exit(1)
 
 
@@ -207,12 +210,12 @@ def _run_in_processes(
         """Send tasks to one worker process until no task is left."""
         worker = start_worker()
         while queue and not stopped:
-            # Another thread may take the last task between the test and `popleft`.
+            # Another thread may take the last task between the test of the queue and `popleft`.
             with suppress(IndexError):
                 task = queue.popleft()
                 for _ in range(MAX_ATTEMPTS):
                     try:
-                        replies.put((task, worker.run(task)))
+                        replies.put((task, worker.run_task(task)))
                         break
                     except EOFError:
                         worker.end()
@@ -220,7 +223,7 @@ def _run_in_processes(
                             return
                         worker = start_worker()
                 else:
-                    replies.put((task, _worker_death_error(task)))
+                    replies.put((task, _make_death_error(task)))
         worker.end()
 
     def start_worker() -> Worker:
@@ -233,7 +236,7 @@ def _run_in_processes(
     for thread in threads:
         thread.start()
     try:
-        yield from (_raise_errors(*replies.get()) for _ in tasks)
+        yield from (_check_rows(*replies.get()) for _ in tasks)
     finally:
         stopped = True
         for worker in started:
@@ -242,7 +245,7 @@ def _run_in_processes(
             thread.join()
 
 
-def _worker_death_error(task: RunRange) -> SimulationError:
+def _make_death_error(task: RunRange) -> SimulationError:
     """Return the error for a task during which every worker died."""
     return SimulationError(
         f"Every worker died during the runs {task[0]} to {task[1] - 1}. Check the memory of the "
@@ -250,11 +253,11 @@ def _worker_death_error(task: RunRange) -> SimulationError:
     )
 
 
-def _raise_errors(task: RunRange, rows: SweepRows | Exception) -> tuple[RunRange, SweepRows]:
+def _check_rows(task: RunRange, rows_or_error: SweepRows | Exception) -> tuple[RunRange, SweepRows]:
     """Return a task with its results, or raise the exception that the worker returned."""
-    if isinstance(rows, Exception):
-        raise rows
-    return task, rows
+    if isinstance(rows_or_error, Exception):
+        raise rows_or_error
+    return task, rows_or_error
 
 
 def _run_on_dask(
@@ -265,14 +268,14 @@ def _run_on_dask(
 ) -> TaskResults:
     """Run tasks on a Dask cluster, a few per thread at a time; Dask reassigns tasks of dead workers."""
     distributed = import_extra("distributed", "dask")
-    with _dask_client(distributed, workers, scheduler) as client:
+    with _connect_to_dask(distributed, workers, scheduler) as client:
         queue = deque(tasks)
         running: dict[Any, RunRange] = {}
         futures = distributed.as_completed(loop=client.loop)
         last_count = -ESTIMATION_TIME
         capacity = 0
         while queue or running:
-            # Workers may join or leave a cluster, so their number is updated once per second.
+            # Workers may join or leave a cluster. Update their number once per second.
             if time.monotonic() - last_count >= ESTIMATION_TIME:
                 last_count = time.monotonic()
                 capacity = TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))
@@ -286,16 +289,16 @@ def _run_on_dask(
             try:
                 rows = future.result()
             except distributed.KilledWorker as error:
-                raise _worker_death_error(task) from error
+                raise _make_death_error(task) from error
             yield task, rows
 
 
-def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -> Any:
+def _connect_to_dask(distributed: Any, workers: int | None, scheduler: str | None) -> Any:
     """Return a client of the Dask cluster at a scheduler address, or of a new local cluster."""
     if scheduler is not None:
         if workers is not None:
             raise ParameterError(
-                f"The cluster at {scheduler} has its own workers. Remove workers={workers}."
+                f"The cluster at {scheduler} has workers of its own. Remove workers={workers}."
             )
         try:
             return distributed.Client(scheduler, set_as_default=False)
@@ -305,8 +308,8 @@ def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -
     options |= {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
     if current_thread() is not main_thread():
         return distributed.Client(set_as_default=False, **options)
-    # Workers inherit the ignored SIGINT, so that only the driver handles Ctrl-C. Python allows only the
-    # main thread to change signal handlers.
+    # Workers inherit the ignored SIGINT, so that the driver alone handles Ctrl-C. Only the main
+    # thread of Python may change signal handlers.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return distributed.Client(set_as_default=False, **options)

@@ -48,7 +48,7 @@ class FreeLaw:
 
         The last states are the nominal values of the varied constants.
         """
-        nominal = [getattr(*_locate(self.law, path)[:2]) for path in self.paths]
+        nominal = [getattr(*_locate_constant(self.law, path)[:2]) for path in self.paths]
         return np.concatenate([law_start(self.law, x, y, yaw), nominal])
 
     def __call__(
@@ -72,9 +72,10 @@ def replace_constants(law: Any, numbers: Mapping[str, Any]) -> Any:
     5.0
     """
     for path, x in numbers.items():
-        member, name, parents = _locate(law, path)
+        member, name, parents = _locate_constant(law, path)
         new = replace(member, **{name: x})
-        # Records are immutable, so the enclosing records are rebuilt from the innermost outwards.
+        # Records are immutable. Therefore rebuild the enclosing records from the innermost
+        # outwards.
         for parent, key, k in reversed(parents):
             children = list(getattr(parent, key))
             children[k] = new
@@ -83,7 +84,7 @@ def replace_constants(law: Any, numbers: Mapping[str, Any]) -> Any:
     return law
 
 
-def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
+def _locate_constant(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
     """Find a constant of a combined control law by its key path.
 
     Return the control law or signal, the name of the constant, and the enclosing records as (record,
@@ -94,7 +95,7 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
     k = int(number)
     name = ".".join(map(str, rest))
     if isinstance(law, CombinedLaws):
-        # Input signals are combined into the last law.
+        # All input signals are combined into one law, the last one.
         parents.append((law, "laws", k if table == "law" else len(law.laws) - 1))
         law = law.laws[parents[-1][2]]
     if table == "inputs":
@@ -103,7 +104,7 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
     return law, name, parents
 
 
-def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
+def can_differ(law: Any, path: str, values: Sequence[float] | Floats) -> bool:
     """Return whether a constant of a control law may differ between lanes.
 
     The constant must not influence the number of states of the law, their initial values or its breakpoints.
@@ -112,16 +113,16 @@ def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
     if not path.startswith(("law[", "inputs[")):
         return False
     try:
-        member, name, _ = _locate(law, path)
+        member, name, _ = _locate_constant(law, path)
         if isinstance(member, TimeInputs) or get_type_hints(type(member)).get(name) is not float:
             return False
-        extremes = [replace_constants(law, {path: x}) for x in (np.min(numbers), np.max(numbers))]
-        return all(_invariants(extreme) == _invariants(law) for extreme in extremes)
+        extremes = [replace_constants(law, {path: x}) for x in (np.min(values), np.max(values))]
+        return all(_fixed_properties(extreme) == _fixed_properties(law) for extreme in extremes)
     except (DraisineError, LookupError, TypeError, ValueError, AttributeError):
         return False
 
 
-def _invariants(law: Any) -> tuple[Any, ...]:
+def _fixed_properties(law: Any) -> tuple[Any, ...]:
     """Return the properties of a control law that must be equal in all lanes.
 
     They are the number of states, the breakpoints and the initial values.

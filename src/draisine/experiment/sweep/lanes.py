@@ -27,7 +27,7 @@ from draisine.experiment.sweep.table import (
     NO_START,
     STEER_LIMIT_OUTCOME,
     SweepRows,
-    short_outcome,
+    shorten_outcome,
 )
 from draisine.mechanics.readings import law_states
 from draisine.model.names import state_names
@@ -78,7 +78,7 @@ time steps.
 """
 
 OUTCOME_BY_STATUS = np.array(
-    [short_outcome(STOP_REASONS.get(k, "completed")) for k in range(8)], dtype=object
+    [shorten_outcome(STOP_REASONS.get(k, "completed")) for k in range(8)], dtype=object
 )
 """Short outcomes of a run, indexed by the status code of its integration."""
 
@@ -109,7 +109,7 @@ class Lanes:
         self.law: Any = FreeLaw(plan.law, self.free) if free else plan.law
         self.queries = {text: parse_query(text, model) for text in outputs}
 
-    def fits(self, paths: Sequence[str]) -> bool:
+    def can_share_lanes(self, paths: Sequence[str]) -> bool:
         """Return whether runs that differ in the values at these key paths may share lanes.
 
         Results in lanes must equal those of single runs. This requires fixed time steps, one contact
@@ -117,8 +117,8 @@ class Lanes:
         """
         plan = self.plan
         numerics = plan.numerics
-        parameters = paths_in_table(paths, PARAMETER_TABLE)
-        initial = paths_in_table(paths, INITIAL_TABLE)
+        parameters = select_paths_of_table(paths, PARAMETER_TABLE)
+        initial = select_paths_of_table(paths, INITIAL_TABLE)
         return (
             plan.terrain is None
             and plan.start.mode is None
@@ -131,23 +131,23 @@ class Lanes:
             and len(parameters) + len(initial) + len(self.free) == len(paths)
             and all(name in plan.system.parameters for name in parameters)
             and all(name in state_names(plan.system.model) for name in initial)
-            and all(self._is_observed(query) for query in self.queries.values())
+            and all(self._is_observable(query) for query in self.queries.values())
             and not (is_law_designed(plan) and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
                 for row in plan.system.survey(plan.contact.mode).redundant
             )
-            and self._is_traced()
-            and self._bytes() < MAX_BLOCK_BYTES
+            and self._is_law_traceable()
+            and self._block_memory() < MAX_BLOCK_BYTES
         )
 
-    def _is_observed(self, query: object) -> bool:
+    def _is_observable(self, query: object) -> bool:
         """Return whether an output follows from single states or from the validity record of the run."""
         if isinstance(query, SeriesQuery):
             return observed_entry(query.series, self.plan.system.model) is not None
         return isinstance(query, ValidityQuery)
 
-    def _is_traced(self) -> bool:
+    def _is_law_traceable(self) -> bool:
         """Return whether the control law can be traced; a plain Python law cannot control lanes."""
         try:
             self.machine.rate  # noqa: B018 - traces the law
@@ -155,7 +155,7 @@ class Lanes:
             return False
         return True
 
-    def _bytes(self) -> float:
+    def _block_memory(self) -> float:
         """Return the memory in bytes for the samples of one block (four SIMD vectors of lanes)."""
         steps = self.until / self.plan.numerics.dt
         return 8.0 * steps * 4 * self.machine.rate.lanes * self.machine.observe.inputs.size
@@ -168,7 +168,7 @@ class Lanes:
         return plan.system.machine(plan.contact.mode, self.law, law_states(self.law))
 
     @cached_property
-    def _entries(self) -> dict[str, list[int]]:
+    def _required_entries(self) -> dict[str, list[int]]:
         """Indices of the required entries in each output of the program `observe`, by name of the output."""
         model = self.plan.system.model
         entries: list[tuple[str, int]] = []
@@ -177,27 +177,29 @@ class Lanes:
                 entry = observed_entry(query.series, model)
                 if entry is not None:
                     entries.append(entry)
-        # Validity queries need contact forces, and the energy if the system is conservative.
+        # Validity queries need the contact forces, and the energy if the system conserves it.
         if any(isinstance(query, ValidityQuery) for query in self.queries.values()):
-            entries += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
+            entries += [("forces", 3 * k + i) for k in self._wheel_indices for i in range(3)]
             entries += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
         by_array: dict[str, list[int]] = {}
         for name, k in dict.fromkeys(entries):
-            # Joint coordinates and time are part of the samples and need no program.
+            # Joint coordinates and time are sampled directly and need no program.
             if name not in ("r", "time"):
                 by_array.setdefault(name, []).append(k)
         return by_array
 
     @cached_property
-    def _observe(self) -> Compiled | None:
-        """Compiled part of the program `observe` that computes `_entries`; None if none are needed."""
-        if not self._entries:
+    def _observe_program(self) -> Compiled | None:
+        """Compiled part of the program `observe` that computes `_required_entries`; None if none are
+        needed.
+        """
+        if not self._required_entries:
             return None
-        program = select_outputs(self.machine.programs["observe"], self._entries)
+        program = select_outputs(self.machine.programs["observe"], self._required_entries)
         return self.machine.artifacts.bind(program, self.plan.system.values)
 
     @property
-    def _wheels(self) -> list[int]:
+    def _wheel_indices(self) -> list[int]:
         """Indices of the contacts that are wheels."""
         model = self.plan.system.model
         return [k for k, contact in enumerate(model.contacts) if contact in model.wheels]
@@ -207,7 +209,7 @@ class Lanes:
         """Whether the system has neither a control law nor dissipation, so that its energy is constant."""
         return self.plan.law is None and conserves_energy(self.plan.system.model)
 
-    def run(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
+    def simulate_runs(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
         """Simulate runs with varied values, given as arrays (runs,) by key path.
 
         Returns
@@ -220,20 +222,20 @@ class Lanes:
         """
         count = len(next(iter(columns.values())))
         system = self.plan.system
-        rows = SweepRows.empty(list(self.queries), count)
-        # Parameters (parameters, runs). Runs with invalid parameters or law constants are skipped.
+        rows = SweepRows.make_empty(list(self.queries), count)
+        # Parameters, (parameters, runs). Skip runs with invalid parameters or law constants.
         parameters = np.repeat(system.values[:, None], count, axis=1)
-        for name, path in paths_in_table(columns, PARAMETER_TABLE).items():
+        for name, path in select_paths_of_table(columns, PARAMETER_TABLE).items():
             parameters[list(system.parameters).index(name)] = columns[path]
         invalid = [
             *find_invalid_machines(system.artifacts, parameters),
-            *self._invalid_laws(columns),
+            *self._find_invalid_laws(columns),
         ]
         rows.outcome[invalid] = NO_MACHINE
         valid = np.flatnonzero(rows.outcome != NO_MACHINE)
-        # Initial states. Runs with infeasible initial values are skipped.
+        # Initial states. Skip runs with infeasible initial values.
         initial = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
-        for name, path in paths_in_table(columns, INITIAL_TABLE).items():
+        for name, path in select_paths_of_table(columns, INITIAL_TABLE).items():
             initial[name] = columns[path]
         arrays, errors = states(
             system,
@@ -248,9 +250,9 @@ class Lanes:
             return rows, []
         constants = np.array([columns[path][runs] for path in self.free]).reshape(-1, len(runs))
         start_states = {n: x[:, feasible] for n, x in arrays.items()}
-        return rows, self._record(start_states, parameters, constants, runs, rows)
+        return rows, self._simulate_group(start_states, parameters, constants, runs, rows)
 
-    def _invalid_laws(self, columns: Mapping[str, Floats]) -> Iterator[int]:
+    def _find_invalid_laws(self, columns: Mapping[str, Floats]) -> Iterator[int]:
         """Yield the indices of runs whose constants the control law rejects."""
         constants = (columns[path].tolist() for path in self.free)
         for k, numbers in enumerate(zip(*constants, strict=True)):
@@ -271,9 +273,9 @@ class Lanes:
         machine = self.machine
         count = parameters.shape[1]
 
-        def make_task(k: int) -> Task:
-            """Return the integration task of lane k."""
-            q, p, r, v = (arrays[name][:, k] for name in "qprv")
+        def make_task(lane: int) -> Task:
+            """Return the integration task of one lane."""
+            q, p, r, v = (arrays[name][:, lane] for name in "qprv")
             start = State(q, p, r, v)
             return Task(
                 plan.system,
@@ -292,16 +294,17 @@ class Lanes:
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
         pose = np.concatenate([arrays["p"][:2], arrays["q"]])
         if hasattr(self.law, "start_at") and np.any(pose != pose[:, :1]):
-            # The initial states of a control law may depend on the initial pose of the vehicle.
+            # The initial states of a control law may depend on the initial pose of the vehicle,
+            # which differs between runs.
             for k in range(count):
                 z[:, k] = make_task(k).law_start(machine.states)
-        # The varied constants are the last states of the control law, see `FreeLaw`.
+        # The varied constants are the last states of the control law (see `FreeLaw`).
         z[len(z) - len(constants) :] = constants
         rule = fall_rule(plan.system.model, plan.contact.fall)
         fleet, y = Fleet.start(machine, arrays, inputs, parameters, z, rule)
         return replace(fleet, slack=LANE_PIVOT_FACTOR), y, task.edges
 
-    def _record(
+    def _simulate_group(
         self,
         arrays: Mapping[str, Floats],
         parameters: Floats,
@@ -316,26 +319,35 @@ class Lanes:
         """
         fleet, y, edges = self._make_fleet(arrays, parameters[:, runs], constants)
         frame = fleet.frames[0]
-        tables = None if self._observe is None else self._observe.tables(fleet.values)
+        tables = (
+            None if self._observe_program is None else self._observe_program.tables(fleet.values)
+        )
 
-        # A diverging run may overflow; its outcome reports the failure.
+        # Ignore floating-point errors: a diverging run may overflow, and its outcome reports the
+        # failure.
         @np.errstate(all="ignore")
         def reduce_block(
-            block: slice, times: Floats, x: Floats, ends: Indices, status: Floats
+            block: slice, times: Floats, states: Floats, last_samples: Indices, status: Floats
         ) -> None:
             """Reduce the samples of one block of lanes to outputs of the sweep, and store them."""
-            width = x.shape[2]
+            width = states.shape[2]
             count = block.stop - block.start
             lane_frames = pad_columns(frame[:, block], width)
-            fall_times, limit_times = self._fall_times(Samples(times, x, ends), lane_frames)
-            # A run ends with the last sample before its fall.
+            fall_times, limit_times = self._find_fall_times(
+                Samples(times, states, last_samples), lane_frames
+            )
+            # End a run with the last sample before its fall.
             first = np.fmin(fall_times, limit_times)
-            ends = np.minimum(ends, np.maximum(np.searchsorted(times, first, side="right") - 1, 0))
+            last_samples = np.minimum(
+                last_samples, np.maximum(np.searchsorted(times, first, side="right") - 1, 0)
+            )
             observed: Mapping[str, Floats] = {}
-            if self._observe is not None and tables is not None:
-                out = self._observe.batches(x, pad_columns(tables[:, block], width))
-                observed = self._observe.outputs.split(out.transpose(1, 0, 2))
-            outputs = self._evaluate(Samples(times, x, ends), observed, fall_times, limit_times)
+            if self._observe_program is not None and tables is not None:
+                out = self._observe_program.batches(states, pad_columns(tables[:, block], width))
+                observed = self._observe_program.outputs.split(out.transpose(1, 0, 2))
+            outputs = self._evaluate_outputs(
+                Samples(times, states, last_samples), observed, fall_times, limit_times
+            )
             for text, values in outputs.items():
                 rows.outputs[text][runs[block]] = values[:count]
             outcomes = OUTCOME_BY_STATUS[status.astype(int)]
@@ -349,7 +361,7 @@ class Lanes:
         fleet.record(y, edges, self.plan.numerics, reduce_block)
         return sorted(single)
 
-    def _fall_times(self, samples: Samples, frames: Floats) -> tuple[Floats, Floats]:
+    def _find_fall_times(self, samples: Samples, frames: Floats) -> tuple[Floats, Floats]:
         """Return the times (s) of falls and of steer angles beyond their limit, each (columns,).
 
         Each column is one run. A time is NaN if the event does not occur, or if the other event occurs first.
@@ -359,25 +371,26 @@ class Lanes:
         layout = self.machine.layout
         rule = fall_rule(model, self.plan.contact.fall)
         y = samples.x[:, 1:].transpose(1, 0, 2)
-        t = samples.held_times
+        t = samples.repeated_times
         fall_times = np.full(len(t), np.nan)
         limit_times = fall_times
         if rule.watches:
-            # Falls are defined in world axes: rotate back by the conjugate quaternion.
+            # Falls are defined in the world axes of the user: rotate the base back by the conjugate
+            # quaternion.
             conjugate = frames * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
             q = quaternion_product(y[layout.q], conjugate[:, None])
-            fall_times = crossing_times(t, samples.hold(rule.margin(q)))
+            fall_times = crossing_times(t, samples.repeat_last_values(rule.margin(q)))
         steer_joints = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
         if steer_joints:
             margin = MAX_STEER_ANGLE - np.abs(y[layout.r][steer_joints[0]])
-            limit_times = crossing_times(t, samples.hold(margin))
+            limit_times = crossing_times(t, samples.repeat_last_values(margin))
         falls_first = fall_times <= np.fmin(fall_times, limit_times)
         return (
             np.where(falls_first, fall_times, np.nan),
             np.where(falls_first, np.nan, limit_times),
         )
 
-    def _evaluate(
+    def _evaluate_outputs(
         self,
         samples: Samples,
         observed: Mapping[str, Floats],
@@ -389,24 +402,26 @@ class Lanes:
         `observed` contains the required entries of the program `observe`, (time, columns).
         """
         model = self.plan.system.model
-        t = samples.held_times
+        t = samples.repeated_times
         shape = samples.x[:, 1:][:, self.machine.layout.r].transpose(1, 0, 2)
 
-        def series(text: str) -> Floats:
+        def read_series(query: str) -> Floats:
             """Return an observed or sampled time series of all runs, (columns, time)."""
-            entry = observed_entry(text, model)
+            entry = observed_entry(query, model)
             assert entry is not None
             name, k = entry
             if name == "time":
                 return t
-            return samples.hold(shape[k] if name == "r" else observed[name][self._entry(name, k)])
+            return samples.repeat_last_values(
+                shape[k] if name == "r" else observed[name][self._entry_index(name, k)]
+            )
 
-        def validity_output(text: str) -> Floats:
+        def evaluate_validity(query: str) -> Floats:
             """Return the values of a validity query, one per run (columns,)."""
-            if text == "time to fall":
+            if query == "time to fall":
                 return fall_times
-            forces = self._contact_forces(samples, observed)
-            if text == "friction needed":
+            forces = self._read_contact_forces(samples, observed)
+            if query == "friction needed":
                 ratios = [
                     friction_ratio(
                         force, NEGLIGIBLE_LOAD_RATIO * force[0].max(axis=-1, keepdims=True)
@@ -414,44 +429,55 @@ class Lanes:
                     for force in forces
                 ]
                 return np.max(ratios, axis=0, initial=0.0)
-            # A run is valid until the first fall, negative normal force, or energy drift beyond its bound.
+            # A run is valid until it falls, until a normal force becomes negative, or until the
+            # energy drift exceeds its bound.
             largest = np.abs(forces).max(axis=(0, 1, 3), initial=0.0)[:, None] if forces else 0.0
             pulls = [crossing_times(t, force[0] + FORCE_RESOLUTION * largest) for force in forces]
-            drifts = self._energy_drift_times(samples, observed)
+            drifts = self._find_energy_drift_times(samples, observed)
             return np.fmin.reduce([fall_times, limit_times, *pulls, drifts])
 
         return {
-            text: query.reduce(t, series(query.series))
+            text: query.reduce_series(t, read_series(query.series))
             if isinstance(query, SeriesQuery)
-            else validity_output(" ".join(text.split()))
+            else evaluate_validity(" ".join(text.split()))
             for text, query in self.queries.items()
         }
 
-    def _contact_forces(self, samples: Samples, observed: Mapping[str, Floats]) -> list[Floats]:
+    def _read_contact_forces(
+        self, samples: Samples, observed: Mapping[str, Floats]
+    ) -> list[Floats]:
         """Return the ground forces on each wheel in N, (3, columns, time): normal, along, across.
 
         Each column is one run.
         """
-        entries = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
-        return [np.array([samples.hold(observed["forces"][i]) for i in rows]) for rows in entries]
+        entries = [
+            [self._entry_index("forces", 3 * k + i) for i in range(3)] for k in self._wheel_indices
+        ]
+        return [
+            np.array([samples.repeat_last_values(observed["forces"][i]) for i in rows])
+            for rows in entries
+        ]
 
-    def _energy_drift_times(self, samples: Samples, observed: Mapping[str, Floats]) -> Floats:
+    def _find_energy_drift_times(self, samples: Samples, observed: Mapping[str, Floats]) -> Floats:
         """Return the time (s) at which the energy drift of each run exceeds its bound, (columns,).
 
         The time is NaN if the drift never exceeds its bound.
         """
-        t = samples.held_times
+        t = samples.repeated_times
         if not self._conserves_energy:
             return np.full(len(t), np.nan)
         T, U = (
-            samples.hold(observed[name][self._entry(name, 0)]) for name in ("kinetic", "potential")
+            samples.repeat_last_values(observed[name][self._entry_index(name, 0)])
+            for name in ("kinetic", "potential")
         )
         drift = energy_drift(T, U) > MAX_ENERGY_DRIFT
         return np.where(drift.any(axis=1), t[np.arange(len(t)), drift.argmax(axis=1)], np.nan)
 
-    def _entry(self, name: str, k: int) -> int:
-        """Return the index, among the compiled `_entries`, of entry k of the `observe` output `name`."""
-        return self._entries[name].index(k)
+    def _entry_index(self, name: str, entry: int) -> int:
+        """Return the index, among the compiled entries, of one entry of the output `name` of the
+        program `observe`.
+        """
+        return self._required_entries[name].index(entry)
 
 
 def is_law_designed(plan: Plan) -> bool:
@@ -460,7 +486,9 @@ def is_law_designed(plan: Plan) -> bool:
     return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
 
-def paths_in_table(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
+def select_paths_of_table(
+    paths: Sequence[str] | Mapping[str, object], table: str
+) -> dict[str, str]:
     """Return the key paths of one table of the scenario, by the last word of each path.
 
     >>> paths_in_table(["initial.lean", "run.dt"], INITIAL_TABLE)

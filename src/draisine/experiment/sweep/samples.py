@@ -31,15 +31,15 @@ class Samples:
     ends: Indices
 
     @cached_property
-    def _held_indices(self) -> Indices:
+    def _repeated_indices(self) -> Indices:
         """Sample index of each run at each time, (columns, time); the last one is repeated after its end."""
         return np.minimum(np.arange(len(self.times)), self.ends[:, None])
 
     @cached_property
-    def held_times(self) -> Floats:
+    def repeated_times(self) -> Floats:
         """Sample times of each run in s, (columns, time); the last one is repeated after its end."""
-        return self.times[self._held_indices]
+        return self.times[self._repeated_indices]
 
-    def hold(self, series: Floats) -> Floats:
+    def repeat_last_values(self, series: Floats) -> Floats:
         """Transpose a series (time, columns) to (columns, time); repeat the last value after a run's end."""
-        return series[self._held_indices, np.arange(len(self.ends))[:, None]]
+        return series[self._repeated_indices, np.arange(len(self.ends))[:, None]]

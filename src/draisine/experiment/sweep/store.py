@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import atomic_write, lock
+from draisine.codegen.files import atomic_write, lock_folder
 from draisine.errors import DataError, SimulationError
 from draisine.results.attributes import HASH_ATTRIBUTE, collect_origin, content_hash
 from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
-from draisine.results.store import check_target, named_files
+from draisine.results.store import check_target, list_named_files
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -33,11 +33,11 @@ class SweepStore:
     path: Path
     chunk: int
 
-    def create(self, like: "Dataset", count: int, identity: str) -> None:
-        """Create an empty store for `count` runs with the variables of the one-run dataset `like`."""
+    def create(self, template: "Dataset", count: int, identity: str) -> None:
+        """Create an empty store for `count` runs with the variables of the one-run dataset `template`."""
         with atomic_write(self.path) as new:
             group = open_group(new, "w")
-            for name, variable in like.variables.items():
+            for name, variable in template.variables.items():
                 group.create_array(
                     str(name),
                     shape=(count,),
@@ -54,17 +54,17 @@ class SweepStore:
                 fill_value=0,
                 attributes={"_ARRAY_DIMENSIONS": ["chunk"], "identity": identity},
             )
-            coordinates = [str(name) for name in like.coords if name != "run"]
-            order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
-            # `finish` adds the content hash after the last chunk.
-            attributes = like.attrs | collect_origin()
+            coordinates = [str(name) for name in template.coords if name != "run"]
+            order = json.dumps([str(name) for name in (*template.coords, *template.data_vars)])
+            # The method `add_content_hash` adds the content hash after the last chunk.
+            attributes = template.attrs | collect_origin()
             attributes |= {"coordinates": " ".join(coordinates), ORDER_ATTRIBUTE: order}
             group.attrs.update(attributes)
 
     def check_identity(self, identity: str) -> None:
         """Raise `DataError` if the store belongs to another sweep, because resuming would mix two sweeps."""
         try:
-            stored = self._group[COMMITTED_VARIABLE].attrs.get("identity")
+            stored = self._zarr_group[COMMITTED_VARIABLE].attrs.get("identity")
         except (KeyError, ValueError, OSError):
             raise DataError(
                 f"{self.path} is not the store of a sweep and cannot be resumed. Choose another path."
@@ -75,47 +75,50 @@ class SweepStore:
                 "version of draisine has changed. Choose another path, or remove the store."
             )
 
-    def missing(self) -> list[int]:
+    def find_missing_chunks(self) -> list[int]:
         """Return the indices of incomplete chunks."""
-        return [k for k, mark in enumerate(self._group[COMMITTED_VARIABLE][:].tolist()) if not mark]
+        return [
+            k for k, mark in enumerate(self._zarr_group[COMMITTED_VARIABLE][:].tolist()) if not mark
+        ]
 
-    def write(self, k: int, table: "Dataset") -> None:
-        """Write chunk k with its runs, and then its mark."""
+    def write_chunk(self, chunk_index: int, table: "Dataset") -> None:
+        """Write one chunk with its runs, and then its mark."""
         import zarr
 
-        rows = slice(k * self.chunk, k * self.chunk + table.sizes["run"])
+        rows = slice(chunk_index * self.chunk, chunk_index * self.chunk + table.sizes["run"])
         try:
-            # By default Zarr omits chunks that equal the fill value, but a missing file indicates damage.
+            # By default Zarr omits chunks that equal the fill value. Write them, because a missing
+            # file indicates damage.
             with zarr.config.set({"array.write_empty_chunks": True}):
                 for name, variable in table.variables.items():
                     values = variable.values
                     is_text = variable.dtype.kind in "UO"
-                    self._group[str(name)][rows] = values.astype(str) if is_text else values
-                self._group[COMMITTED_VARIABLE][k] = 1
+                    self._zarr_group[str(name)][rows] = values.astype(str) if is_text else values
+                self._zarr_group[COMMITTED_VARIABLE][chunk_index] = 1
         except OSError as error:
             raise DataError(
-                f"{self.path}: chunk {k} cannot be written: {error.strerror or error}. The chunks "
+                f"{self.path}: chunk {chunk_index} cannot be written: {error.strerror or error}. The chunks "
                 "before it are stored. Free some disk space and resume the sweep."
             ) from error
 
-    def finish(self) -> "Dataset":
+    def add_content_hash(self) -> "Dataset":
         """Store the content hash of a complete store and return the dataset of all runs."""
-        data = self.read()
-        self._group.attrs[HASH_ATTRIBUTE] = content_hash(data)
-        return data.assign_attrs({HASH_ATTRIBUTE: self._group.attrs[HASH_ATTRIBUTE]})
+        data = self.read_runs()
+        self._zarr_group.attrs[HASH_ATTRIBUTE] = content_hash(data)
+        return data.assign_attrs({HASH_ATTRIBUTE: self._zarr_group.attrs[HASH_ATTRIBUTE]})
 
-    def read(self) -> "Dataset":
+    def read_runs(self) -> "Dataset":
         """Return the dataset of all runs; raise `SimulationError` if chunks are missing.
 
         Runs that do not form a grid are read lazily.
         """
         import xarray
 
-        missing = len(self.missing())
-        count = self._group[COMMITTED_VARIABLE].shape[0]
+        missing = len(self.find_missing_chunks())
+        count = self._zarr_group[COMMITTED_VARIABLE].shape[0]
         if missing:
             raise SimulationError(
-                f"the sweep was interrupted; {self.path} keeps {count - missing} of {count} chunks. "
+                f"the sweep was interrupted; {self.path} contains {count - missing} of {count} chunks. "
                 "Resume it to compute the missing ones."
             )
         return read_runs(
@@ -123,7 +126,7 @@ class SweepStore:
         )
 
     @cached_property
-    def _group(self) -> Any:
+    def _zarr_group(self) -> Any:
         """Zarr group of the store, opened for reading and writing."""
         return open_group(self.path, "r+")
 
@@ -137,36 +140,37 @@ def open_group(path: Path, mode: Any) -> Any:
 
 @contextmanager
 def open_store(
-    like: "Dataset", count: int, path: Path, chunk: int, resume: bool
+    template: "Dataset", count: int, path: Path, chunk: int, resume: bool
 ) -> Iterator[SweepStore]:
     """Create or open the store of a sweep and lock it for this process.
 
-    A new store gets the variables of `like`, the dataset of the first run. An existing store is opened only
-    to `resume` the same sweep. The operating system releases the lock if the process dies.
+    A new store gets the variables of `template`, the dataset of the first run. An existing store is
+    opened only to `resume` the same sweep. The operating system releases the lock if the process dies.
     """
     check_target(path, (".zarr",))
     store = SweepStore(path, chunk)
-    identity = _identity(like)
+    identity = _hash_sweep(template)
     if not os.path.exists(path):
-        store.create(like, count, identity)
+        store.create(template, count, identity)
     elif not resume:
         raise DataError(f"{path} already exists. Resume it, remove it, or choose another path.")
     store.check_identity(identity)
-    with lock(path):
+    with lock_folder(path):
         yield store
 
 
-def _identity(like: "Dataset") -> str:
+def _hash_sweep(template: "Dataset") -> str:
     """Return a hash that identifies a sweep: scenario, vehicle, values of the first run, version."""
     text = json.dumps(
         {
             "version": draisine.__version__,
-            "attributes": {k: str(x) for k, x in like.attrs.items()},
-            "first": {str(name): str(x.values.tolist()) for name, x in like.coords.items()},
+            "attributes": {k: str(x) for k, x in template.attrs.items()},
+            "first": {str(name): str(x.values.tolist()) for name, x in template.coords.items()},
         },
         sort_keys=True,
     )
-    # The hash uses the content of files, not their paths, so that a sweep can be resumed in another folder.
-    for file in named_files(like):
+    # Use the content of files, not their paths, in the hash, so that a sweep can be resumed in
+    # another folder.
+    for file in list_named_files(template):
         text = text.replace(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
     return hashlib.sha256(text.encode()).hexdigest()

@@ -37,7 +37,7 @@ STEER_LIMIT_OUTCOME = "the steer is turned too far"
 """Outcome of a run that stopped because its steer angle reached the limit."""
 
 
-def short_outcome(text: str) -> str:
+def shorten_outcome(text: str) -> str:
     """Return the outcome of a run without details, equal for all runs that stopped for the same reason.
 
     >>> short_outcome("fell: its lean passed 80 degrees")
@@ -63,12 +63,12 @@ class SweepRows:
     outcome: NDArray[np.object_]
 
     @classmethod
-    def empty(cls, names: list[str], count: int) -> "SweepRows":
+    def make_empty(cls, names: list[str], count: int) -> "SweepRows":
         """Return an empty table for `count` runs that have not been simulated, outputs NaN."""
         blank = {text: np.full(count, np.nan) for text in names}
         return cls(blank, np.full(count, NOT_RUN, dtype=object))
 
-    def put(self, indices: slice | list[int], rows: "SweepRows") -> None:
+    def put_rows(self, indices: slice | list[int], rows: "SweepRows") -> None:
         """Overwrite outputs and outcomes of the runs at the given indices."""
         for text, values in rows.outputs.items():
             self.outputs[text][indices] = values
@@ -80,7 +80,7 @@ class SweepRows:
         return not (self.outcome == NOT_RUN).any()
 
 
-def sweep_table(
+def make_sweep_table(
     scenario: SweepScenario,
     model: Model,
     columns: Columns,
@@ -96,7 +96,7 @@ def sweep_table(
     names = short_names(columns)
     units = {text: parse_query(text, model).unit(model) for text in rows.outputs}
     coordinates: dict[str, Any] = {
-        names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})
+        names[path]: ("run", _as_column(values), {"units": _find_unit(path, scenario, model)})
         for path, values in columns.items()
     }
     if "run" not in coordinates:
@@ -113,7 +113,7 @@ def sweep_table(
     return data
 
 
-def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
+def _find_unit(path: str, scenario: SweepScenario, model: Model) -> str:
     """Return the unit of the varied quantity at a key path; values written in degrees are angles in rad."""
     table, _, name = path.rpartition(".")
     if table == "vehicle.parameters":
@@ -126,7 +126,7 @@ def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
     return "rad" if any(isinstance(x, str) and x.endswith("deg") for x in written) else ""
 
 
-def _column(values: NDArray[Any]) -> NDArray[Any]:
+def _as_column(values: NDArray[Any]) -> NDArray[Any]:
     """Return varied values as floats if all are numbers, otherwise as text."""
     floats = as_numbers(values)
     return np.array([str(x) for x in values]) if floats is None else floats

@@ -22,21 +22,21 @@ from draisine.experiment.sweep.lanes import (
     INITIAL_TABLE,
     PARAMETER_TABLE,
     is_law_designed,
-    paths_in_table,
+    select_paths_of_table,
 )
 from draisine.experiment.sweep.table import (
     NO_MACHINE,
     NO_START,
     SweepRows,
     as_numbers,
-    short_outcome,
+    shorten_outcome,
 )
 from draisine.model.names import state_names
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, event_records
 from draisine.results.queries import SeriesQuery, ValidityQuery, observed_entry, parse_query
 from draisine.scenario.plan import Plan
-from draisine.scenario.terrain import make_placer, tilt_of
+from draisine.scenario.terrain import find_tilt, make_placer
 from draisine.simulation.compare.compliant import Compliant
 from draisine.simulation.contact.many import run_each
 from draisine.simulation.contact.run import EnergyWarning
@@ -83,12 +83,12 @@ class TerrainRuns:
         self.until = until
         self.queries = {text: parse_query(text, plan.system.model) for text in outputs}
 
-    def fits(self, paths: Sequence[str]) -> bool:
+    def can_run_together(self, paths: Sequence[str]) -> bool:
         """Return whether runs that differ in the values at these key paths can be computed together."""
         plan = self.plan
-        parameters = paths_in_table(paths, PARAMETER_TABLE)
-        initial = paths_in_table(paths, INITIAL_TABLE)
-        ground = paths_in_table(paths, TERRAIN_TABLE)
+        parameters = select_paths_of_table(paths, PARAMETER_TABLE)
+        initial = select_paths_of_table(paths, INITIAL_TABLE)
+        ground = select_paths_of_table(paths, TERRAIN_TABLE)
         return (
             plan.terrain is not None
             and plan.motion is None
@@ -100,7 +100,9 @@ class TerrainRuns:
             and not (is_law_designed(plan) and (parameters or "forward_speed" in initial))
         )
 
-    def run(self, columns: Columns, threads: int | None = 1) -> tuple[SweepRows, list[int]]:
+    def simulate_runs(
+        self, columns: Columns, threads: int | None = 1
+    ) -> tuple[SweepRows, list[int]]:
         """Simulate runs with varied values, given as arrays (runs,) by key path, in the scenario's units.
 
         Returns
@@ -112,20 +114,20 @@ class TerrainRuns:
             falls, or its steer angle may exceed its limit.
         """
         count = len(next(iter(columns.values())))
-        rows = SweepRows.empty(list(self.queries), count)
+        rows = SweepRows.make_empty(list(self.queries), count)
         numbers = {
             path: as_numbers(values)
             for path, values in columns.items()
             if not path.startswith(TERRAIN_TABLE)
         }
-        systems = self._systems(numbers, rows)
-        grounds = self._grounds(columns, list(systems))
+        systems = self._compile_systems(numbers, rows)
+        grounds = self._build_grounds(columns, list(systems))
         alone = [k for k in systems if k not in grounds]
-        starts = self._starts(numbers, systems, grounds, rows)
+        starts = self._solve_starts(numbers, systems, grounds, rows)
         runs = sorted(starts)
 
-        def simulate_one(i: int) -> Trajectory:
-            k = runs[i]
+        def simulate_one(run_index: int) -> Trajectory:
+            k = runs[run_index]
             plan = self.plan
             return run_task(
                 Task(
@@ -141,7 +143,8 @@ class TerrainRuns:
                 )
             )
 
-        # Each event records any energy that its impact model creates; a warning would report it twice.
+        # Suppress the warning about energy that an impact model creates, because each event records
+        # this energy.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EnergyWarning)
             results, is_interrupted = run_each(
@@ -156,19 +159,19 @@ class TerrainRuns:
                 continue
             trajectory = result.partial if isinstance(result, SimulationError) else result
             if not isinstance(trajectory, Trajectory):
-                rows.outcome[k] = short_outcome(str(result))
+                rows.outcome[k] = shorten_outcome(str(result))
             elif may_end_early(trajectory):
                 alone.append(k)
             else:
                 completed[k] = trajectory
-        self._evaluate(completed, rows)
+        self._evaluate_outputs(completed, rows)
         return rows, sorted(alone)
 
-    def _systems(self, numbers: Mapping[str, Any], rows: SweepRows) -> dict[int, System]:
+    def _compile_systems(self, numbers: Mapping[str, Any], rows: SweepRows) -> dict[int, System]:
         """Return the compiled vehicle of each run by run index; physically invalid ones are missing."""
         system = self.plan.system
         count = len(rows.outcome)
-        names = paths_in_table(numbers, PARAMETER_TABLE)
+        names = select_paths_of_table(numbers, PARAMETER_TABLE)
         if not names:
             return dict.fromkeys(range(count), system)
         values = np.repeat(system.values[:, None], count, axis=1)
@@ -186,30 +189,31 @@ class TerrainRuns:
             if k not in invalid
         }
 
-    def _grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
+    def _build_grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
         """Return the ground of each run by run index; invalid grounds are missing."""
         plan = self.plan
-        names = paths_in_table(columns, TERRAIN_TABLE)
+        names = select_paths_of_table(columns, TERRAIN_TABLE)
         if not names:
             assert plan.terrain is not None
-            return dict.fromkeys(runs, self._ground(plan.terrain))
+            return dict.fromkeys(runs, self._find_start_ground(plan.terrain))
         table: Any = getattr(plan.scenario, "terrain", None)
         written = table.model_dump(exclude_unset=True)
         grounds: dict[int, StartGround] = {}
         for k in runs:
             changes = {name: scenario_value(columns[path], k) for name, path in names.items()}
-            # Pydantic's ValidationError is a ValueError.
+            # Pydantic's ValidationError is a ValueError. A ground with invalid dimensions is left
+            # out.
             with suppress(DraisineError, ValueError):
                 terrain = type(table).model_validate(written | changes).terrain()
-                grounds[k] = self._ground(terrain)
+                grounds[k] = self._find_start_ground(terrain)
         return grounds
 
-    def _ground(self, terrain: Terrain) -> StartGround:
+    def _find_start_ground(self, terrain: Terrain) -> StartGround:
         """Return the ground of a terrain, with the rotation of the vehicle onto the slope at its start."""
         place = self.plan.start.place
-        return StartGround(terrain, None if place is None else tilt_of(terrain, place))
+        return StartGround(terrain, None if place is None else find_tilt(terrain, place))
 
-    def _starts(
+    def _solve_starts(
         self,
         numbers: Mapping[str, Any],
         systems: Mapping[int, System],
@@ -221,12 +225,12 @@ class TerrainRuns:
         start = plan.start
         starts: dict[int, State] = {}
         placers: dict[tuple[int, int], Any] = {}  # by vehicle and ground
-        # Initial states of vehicles on the same slope are computed together.
+        # Compute the initial states of all vehicles on the same slope together.
         groups: dict[bytes, list[int]] = {}
         for k, ground in grounds.items():
             key = b"" if ground.turn is None else ground.turn.tobytes()
             groups.setdefault(key, []).append(k)
-        initial = paths_in_table(numbers, INITIAL_TABLE)
+        initial = select_paths_of_table(numbers, INITIAL_TABLE)
         for members in groups.values():
             requested = {name: np.full(len(members), x) for name, x in start.values.items()}
             requested |= {name: numbers[path][members] for name, path in initial.items()}
@@ -255,7 +259,7 @@ class TerrainRuns:
     # --- outputs
 
     @cached_property
-    def _entries(self) -> dict[str, tuple[str, int]]:
+    def _required_entries(self) -> dict[str, tuple[str, int]]:
         """Entries (name, index) of the program `observe` that the outputs need, by text of the output."""
         model = self.plan.system.model
         entries = {
@@ -266,7 +270,7 @@ class TerrainRuns:
         return {text: entry for text, entry in entries.items() if entry is not None}
 
     @cached_property
-    def _selected(self) -> tuple[Compiled | None, dict[tuple[str, int], int]]:
+    def _selected_program(self) -> tuple[Compiled | None, dict[tuple[str, int], int]]:
         """Compiled part of the program `observe`, and the index of each entry in its output array.
 
         It computes the required entries that are functions of the state; None if there are none.
@@ -275,7 +279,7 @@ class TerrainRuns:
         machine = make_generic(self.plan.system, self.plan.law, self.plan.terrain.motions)
         program = machine.programs["observe"]
         by_array: dict[str, list[int]] = {}
-        for name, k in dict.fromkeys(self._entries.values()):
+        for name, k in dict.fromkeys(self._required_entries.values()):
             if name not in program.outputs or name in NOT_A_FUNCTION_OF_STATES:
                 continue
             needed = select_outputs(program, {name: [k]})
@@ -287,21 +291,25 @@ class TerrainRuns:
         compiled = self.plan.system.artifacts.bind(select_outputs(program, by_array), np.zeros(0))
         return compiled, {entry: row for row, entry in enumerate(entries)}
 
-    def _evaluate(self, runs: Mapping[int, Trajectory], rows: SweepRows) -> None:
+    def _evaluate_outputs(self, runs: Mapping[int, Trajectory], rows: SweepRows) -> None:
         """Compute outcomes and outputs from the trajectories (by run index) and store them in `rows`."""
         by_machine: dict[int, list[int]] = {}
         for k, run in runs.items():
             by_machine.setdefault(id(run.arcs[0].machine), []).append(k)
         for members in by_machine.values():
-            observed = self._observe([runs[k] for k in members])
+            observed = self._observe_runs([runs[k] for k in members])
             for k, states_of_run in zip(members, observed, strict=True):
-                rows.outcome[k] = short_outcome(runs[k].outcome)
+                rows.outcome[k] = shorten_outcome(runs[k].outcome)
                 for text, query in self.queries.items():
-                    rows.outputs[text][k] = self._value(text, query, runs[k], states_of_run)
+                    rows.outputs[text][k] = self._evaluate_output(
+                        text, query, runs[k], states_of_run
+                    )
 
-    def _observe(self, runs: Sequence[Trajectory]) -> list[Floats]:
-        """Return the entries of `_selected` along runs of one vehicle: one array (entries, times) per run."""
-        compiled, _ = self._selected
+    def _observe_runs(self, runs: Sequence[Trajectory]) -> list[Floats]:
+        """Return the entries of `_selected_program` along runs of one vehicle: one array (entries,
+        times) per run.
+        """
+        compiled, _ = self._selected_program
         if compiled is None:
             return [np.zeros((0, len(run.t))) for run in runs]
         arcs: list[Any] = [arc for run in runs for arc in run.arcs]
@@ -320,17 +328,19 @@ class TerrainRuns:
         ends = np.cumsum([len(run.t) for run in runs])[:-1]
         return np.split(values, ends, axis=1)
 
-    def _value(self, text: str, query: Any, run: Trajectory, observed: Floats) -> float:
+    def _evaluate_output(
+        self, query_text: str, query: Any, run: Trajectory, observed: Floats
+    ) -> float:
         """Return the value of an output of a run from its observed entries, (entries, times)."""
         if isinstance(query, ValidityQuery):
-            return query.of(run.validity)
+            return query.evaluate_validity(run.validity)
         if isinstance(query, EventQuery):
-            return query.of(event_records(run.events))
+            return query.evaluate_records(event_records(run.events))
         assert isinstance(query, SeriesQuery)
-        if text not in self._entries:
+        if query_text not in self._required_entries:
             return query.evaluate(Bodies(run_dataset(run), self.plan.system.model))
-        name, k = self._entries[text]
-        rows = self._selected[1]
+        name, k = self._required_entries[query_text]
+        rows = self._selected_program[1]
         if name == "time":
             series = run.t
         elif name == "r":
@@ -340,4 +350,4 @@ class TerrainRuns:
             series = observed[rows[name, k]]
         else:
             series = run.observations[name][k]
-        return float(query.reduce(run.t[None], series[None])[0])
+        return float(query.reduce_series(run.t[None], series[None])[0])

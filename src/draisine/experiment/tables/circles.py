@@ -103,12 +103,13 @@ def find_hands_free_circles(
     try:
         circles = steady_turns(system, kind=kind, step=CONTINUATION_STEP)
     except ParameterError:
-        # Slipping tyres dissipate energy, so that a steady circle may require a drive torque.
+        # Slipping tyres dissipate energy. On tyres a steady circle may therefore require a drive
+        # torque.
         if kind != "forward" or not _has_tyres(system):
             raise
         return _follow_turns(system, DEFAULT_TURN_SPEED, start_time)
     title = "hands-free circles" + ("" if kind == "forward" else f", {FAMILY_TITLES[kind]}")
-    return _dataset(system, circles.points, circles.eigenvalues, title, start_time)
+    return _make_dataset(system, circles.points, circles.eigenvalues, title, start_time)
 
 
 @with_recipe
@@ -149,11 +150,12 @@ def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
         step=CONTINUATION_STEP,
         max_motions=400,
     )
-    # Beyond a fold the lean decreases again; that branch has another steer angle and is left out.
+    # Beyond a fold the lean decreases again. Leave this branch out: it has another steer angle at
+    # the same lean.
     if folds := turns.folds("lean"):
         turns = SteadyFamily(turns.points[: folds[0] + 1])
     title = f"turns at {speed:g} m/s"
-    return _dataset(system, turns.points, turns.eigenvalues, title, start_time)
+    return _make_dataset(system, turns.points, turns.eigenvalues, title, start_time)
 
 
 @with_recipe
@@ -173,8 +175,10 @@ def solve_turn(
     >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
     20.0000000000 m, -0.1058 N m
     """
-    system, point, title, start_time = _solve_turn(vehicle, parameters, parameter_set, prescribed)
-    return _dataset(system, [point], point.linear().eigenvalues()[None], title, start_time)
+    system, point, title, start_time = _solve_prescribed_turn(
+        vehicle, parameters, parameter_set, prescribed
+    )
+    return _make_dataset(system, [point], point.linear().eigenvalues()[None], title, start_time)
 
 
 def simulate_turn(
@@ -191,16 +195,18 @@ def simulate_turn(
     >>> print(f"{float(run.time[-1]):.4f} s")
     25.1327 s
     """
-    _, point, title, _ = _solve_turn(vehicle, parameters, parameter_set, prescribed)
-    # Large circles and straight running are simulated for about one minute.
+    _, point, title, _ = _solve_prescribed_turn(vehicle, parameters, parameter_set, prescribed)
+    # Simulate large circles and straight running for about one minute, other circles for one
+    # revolution.
     period = 2.0 * math.pi / max(abs(point.values["yaw_rate"]), 0.1)
     growth = float(point.linear().eigenvalues().real.max())
-    # Round-off errors of 1e-13 may grow by a factor of 1e10, to a relative error of 1e-3.
+    # Round-off errors of 1e-13 may grow by a factor of 1e10 until a relative error of 1e-3 is
+    # reached.
     until = min(period, math.log(1e10) / max(growth, 1e-3))
     return point.simulate(until).to_xarray().assign_attrs(title=title)
 
 
-def _solve_turn(
+def _solve_prescribed_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None,
     parameter_set: str | None,
@@ -239,7 +245,7 @@ def _speed_name(system: System) -> str:
     return "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
 
 
-def _dataset(
+def _make_dataset(
     system: System, points: Sequence[Steady], eigenvalues: Floats, title: str, start_time: float
 ) -> "Dataset":
     """Return steady circles with their eigenvalues (circles, states) as a dataset."""
@@ -247,11 +253,12 @@ def _dataset(
 
     driven = "rear_wheel" in _control_inputs(system)
     if driven:
-        # The drive torque determines the speed: each circle is isolated and has no zero eigenvalue.
+        # The drive torque determines the speed. Then each circle is isolated and has no zero
+        # eigenvalue.
         growth = eigenvalues.real.max(axis=1)
         backwards = -eigenvalues.real.min(axis=1)
     else:
-        # Circles form a family: the zero eigenvalue along the family does not affect stability.
+        # Circles form a family. The zero eigenvalue along the family does not affect stability.
         growth = growth_beside(eigenvalues)
         backwards = growth_beside(-eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {
@@ -265,7 +272,7 @@ def _dataset(
         drive = np.array([point.inputs["rear_wheel"] for point in points])
         meaning = "torque at the rear wheel, positive if it drives"
         data["rear_wheel_torque"] = (drive, "N m", meaning)
-    radius = np.array([_radius(point) for point in points])
+    radius = np.array([_compute_radius(point) for point in points])
     data["radius"] = (radius, "m", "radius of the rear contact's path")
     data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, without one zero")
     data["stable"] = (growth < -NEUTRAL_GROWTH, "", "whether disturbances decay")
@@ -288,29 +295,30 @@ def _dataset(
 def _check_bicycle(system: System) -> None:
     """Raise an error if a compiled vehicle is not a bicycle or motorcycle."""
     if not is_two_wheeler(system):
-        # `canonical_matrices` raises an error that names the missing joint or wheel.
+        # `canonical_matrices` raises an error that names a missing joint or wheel.
         canonical_matrices(system)
 
 
-def _radius(point: Steady) -> float:
+def _compute_radius(point: Steady) -> float:
     """Return the radius (m) of the path of the rear contact; at rest, the limit for a slow motion."""
     name = _speed_name(point.machine.system)
     speed = point.values[name]
     yaw_rate = point.values["yaw_rate"]
     if abs(speed) < 1e-9 and abs(yaw_rate) < 1e-9:
-        # At rest the radius is 0/0: use the yaw rate per unit speed at constant lean and steer.
+        # At rest the radius is 0/0. Use the yaw rate per unit speed at constant lean and steer
+        # instead.
         derivatives = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
-        rows = derivatives.rows(["lean_rate", "steer_rate", name], "du")[0]
+        rows = derivatives.observation_derivatives(["lean_rate", "steer_rate", name], "du")[0]
         rolling = np.linalg.lstsq(rows, np.array([0.0, 0.0, 1.0]), rcond=None)[0]
         speed = 1.0
-        yaw_rate = float(derivatives.rows(["yaw_rate"], "du")[0, 0] @ rolling)
+        yaw_rate = float(derivatives.observation_derivatives(["yaw_rate"], "du")[0, 0] @ rolling)
     return abs(speed / yaw_rate) if abs(yaw_rate) > 1e-9 else float("inf")
 
 
 def summarise_circles(data: "Dataset") -> dict[str, Any]:
     """Return steady circles as plain data in SI units for JSON; the radius of a straight path is None."""
     columns = {
-        str(name): [_plain(x) for x in values.values.tolist()]
+        str(name): [_finite_or_none(x) for x in values.values.tolist()]
         for name, values in data.data_vars.items()
     }
     return {
@@ -321,9 +329,9 @@ def summarise_circles(data: "Dataset") -> dict[str, Any]:
     }
 
 
-def _plain(x: Any) -> Any:
+def _finite_or_none(value: Any) -> Any:
     """Return a bool or finite number unchanged, and None otherwise, because JSON has no NaN."""
-    return x if isinstance(x, bool) or np.isfinite(x) else None
+    return value if isinstance(value, bool) or np.isfinite(value) else None
 
 
 def tabulate_circles(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
@@ -342,11 +350,11 @@ def tabulate_circles(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
         radius = f"{circle['radius']:.4f}" if np.isfinite(circle["radius"]) else "straight"
         rows.append(
             [
-                f"{_clean(circle[speed_variable(data)]):.4f}",
+                f"{_round_for_print(circle[find_speed_variable(data)]):.4f}",
                 radius,
-                *(f"{_clean(x):.3f}" for x in angles),
-                f"{_clean(circle['growth']):.4f}",
-                _stability_text(circle),
+                *(f"{_round_for_print(x):.3f}" for x in angles),
+                f"{_round_for_print(circle['growth']):.4f}",
+                _format_stability(circle),
             ]
         )
     return rows
@@ -365,51 +373,53 @@ def describe_circles(data: "Dataset") -> list[str]:
         return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
     first = data.isel(motion=0)
     last = data.isel(motion=-1)
-    name = speed_variable(data)
+    name = find_speed_variable(data)
     speed = float(last[name])
     end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
     stable = data[name].values[data["stable"].values]
     stability = f"{len(stable)} of {data.sizes['motion']} circles are stable"
-    # Hands-free circles differ in speed; turns at constant speed differ in lean.
+    # Hands-free circles differ in speed, turns at constant speed in lean.
     if len(stable) and np.ptp(data[name].values) > 1e-6:
         stability += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
     elif len(stable):
         leans = np.degrees(data["lean"].values[data["stable"].values])
         stability += f", at leans from {leans.min():.6g} to {leans.max():.6g} deg"
     return [
-        f"from {_first_circle_text(data, first)}",
-        f"to {end} with lean {_degrees(last, 'lean')} and steer {_degrees(last, 'steer')}",
+        f"from {_describe_first_circle(data, first)}",
+        f"to {end} with lean {_format_degrees(last, 'lean')} and steer {_format_degrees(last, 'steer')}",
         stability if len(stable) else "no circle is stable",
         f"{data.sizes['motion']} circles, computed in {data.attrs['seconds']:.3g} s",
     ]
 
 
-def speed_variable(data: "Dataset") -> str:
+def find_speed_variable(data: "Dataset") -> str:
     """Return the name of the dataset variable that contains the speed of circles."""
     return "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
 
 
-def _first_circle_text(data: "Dataset", first: "Dataset") -> str:
+def _describe_first_circle(data: "Dataset", first: "Dataset") -> str:
     """Return a text that describes the first circle of a family."""
-    speed = float(first[speed_variable(data)])
+    speed = float(first[find_speed_variable(data)])
     if abs(float(first["lean"])) > 1e-6:
-        angles = f"lean {_degrees(first, 'lean')} and steer {_degrees(first, 'steer')}"
+        angles = (
+            f"lean {_format_degrees(first, 'lean')} and steer {_format_degrees(first, 'steer')}"
+        )
         return f"{speed:.6g} m/s with {angles}"
     free = " (capsize speed)" if str(data.attrs["title"]).startswith("hands-free") else ""
     return f"straight running at {speed:.12g} m/s{free}"
 
 
-def _degrees(circle: "Dataset", name: str) -> str:
+def _format_degrees(circle: "Dataset", name: str) -> str:
     """Format an angle of a circle in degrees as text."""
-    return f"{_clean(float(np.degrees(circle[name]))):.6g} deg"
+    return f"{_round_for_print(float(np.degrees(circle[name]))):.6g} deg"
 
 
-def _clean(x: float) -> float:
+def _round_for_print(number: float) -> float:
     """Round a number for printing; round-off becomes zero without a minus sign."""
-    return 0.0 if abs(x) < 5e-10 else x
+    return 0.0 if abs(number) < 5e-10 else number
 
 
-def _stability_text(circle: Mapping[str, Any]) -> str:
+def _format_stability(circle: Mapping[str, Any]) -> str:
     """Return the stability of a circle as text: "yes", "no", "limit" or "backwards".
 
     "backwards" means that the circle is stable when run in the opposite direction.

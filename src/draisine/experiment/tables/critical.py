@@ -55,7 +55,7 @@ def compute_critical_speeds(
     units = {name: system.meanings.get(name, ("", ""))[0] for name in ranges}
     meanings = {name: system.meanings.get(name, ("", ""))[1] for name in ranges}
     varied = " and ".join(f"{n} ({meaning})" if meaning else n for n, meaning in meanings.items())
-    # Without canonical matrices, eigenvalues are followed numerically up to this speed.
+    # Without canonical matrices, the eigenvalues are followed numerically up to this speed.
     limit = "" if is_plain(system) else f" up to {SEARCHED_SPEEDS[1]:g} m/s"
     coords = {n: (n, x, {"units": units[n], "long_name": meanings[n]}) for n, x in values.items()}
     return xarray.Dataset(

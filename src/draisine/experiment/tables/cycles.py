@@ -20,7 +20,7 @@ from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
 from draisine.experiment.kinds.cycle import (
     cycle_dataset,
-    cycle_lines,
+    describe_cycle,
     dimension_labels,
     simulate_cycle,
 )
@@ -108,7 +108,7 @@ def scan_cycles(
     reached: set[float] = set()
 
     @cache
-    def make(value: float) -> Gait:
+    def make_map(value: float) -> Gait:
         """Build the return map of the system at a parameter value."""
         reached.add(value)
         if progress is not None:
@@ -116,32 +116,37 @@ def scan_cycles(
         return grip_map.at(**{over: value})
 
     @cache
-    def stride(value: float, cycle: Cycle) -> Stride:
+    def simulate_stride(value: float, cycle: Cycle) -> Stride:
         """Return the stride of a limit cycle at a parameter value."""
-        return Stride(make(value), cycle)
+        return Stride(make_map(value), cycle)
 
-    def rise(value: float, cycle: Cycle) -> float:
+    def mean_speed(value: float, cycle: Cycle) -> float:
         """Return the mean speed of a limit cycle at a parameter value."""
-        return float(stride(value, cycle).displacement[1])
+        return float(simulate_stride(value, cycle).displacement[1])
 
-    branches = families(make, values, lambda G: _as_gait(G).cycles(), angles=ANGLE_COMPONENTS)
+    branches = families(
+        make_map, values, lambda G: _as_grip_map(G).cycles(), angles=ANGLE_COMPONENTS
+    )
     if not branches:
         raise ParameterError(
             f"{vehicle} has no limit cycle at these values of {over}. Choose another range."
         )
-    data = _family_dataset(grip_map, branches, np.asarray(values, float), over, stride)
-    # A family changes its stability where its largest Floquet multiplier crosses the unit circle.
+    data = _make_family_dataset(
+        grip_map, branches, np.asarray(values, float), over, simulate_stride
+    )
+    # A family of cycles changes its stability where its largest Floquet multiplier crosses the unit
+    # circle.
     changes = [[v for v, _ in f.crossings(lambda _, cycle: cycle.growth - 1.0)] for f in branches]
-    zeros = [[v for v, _ in f.crossings(rise)] for f in branches]
+    zeros = [[v for v, _ in f.crossings(mean_speed)] for f in branches]
     data.attrs |= {"over": over, "stability": json.dumps(changes), "zero_speed": json.dumps(zeros)}
     title = f"families of limit cycles of {vehicle} over {over}"
     return _add_attributes(data, grip_map, title, start_time)
 
 
-def _as_gait(G: Any) -> Gait:
+def _as_grip_map(grip_map: Any) -> Gait:
     """Return an argument of a continuation callback unchanged, with the static type `Gait`."""
-    assert isinstance(G, Gait)
-    return G
+    assert isinstance(grip_map, Gait)
+    return grip_map
 
 
 def _make_grip_map(
@@ -154,7 +159,7 @@ def _make_grip_map(
     return gait(build_system(vehicle, parameters, parameter_set), joint=joint)
 
 
-def _family_dataset(
+def _make_family_dataset(
     grip_map: Gait,
     branches: Sequence[CycleFamily],
     values: Floats,
@@ -211,7 +216,7 @@ def summarise_cycles(data: "Dataset") -> dict[str, Any]:
     branches = [
         {
             "members": [
-                {over: value, **_member(data.isel({over: k, "family": j}))}
+                {over: value, **_summarise_member(data.isel({over: k, "family": j}))}
                 for k, value in enumerate(data[over].values.tolist())
                 if np.isfinite(data["Omega0"].values[k, j])
             ],
@@ -223,7 +228,7 @@ def summarise_cycles(data: "Dataset") -> dict[str, Any]:
     return common | {"over": over, "families": branches}
 
 
-def _member(cycle: "Dataset") -> dict[str, Any]:
+def _summarise_member(cycle: "Dataset") -> dict[str, Any]:
     """Return one limit cycle of a family as plain data."""
     values = summarise_cycle(cycle)
     return values | {"stable": bool(values["stable"])}
@@ -236,7 +241,9 @@ CYCLE_HEADINGS = ("Omega (rad/s)", "theta (rad)", "speed (m/s)", "torque (N m)",
 def tabulate_cycles(data: "Dataset", max_rows: int = 13) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows of text: all cycles, or evenly spaced members of each family."""
     if "cycle" in data.dims:
-        rows = [_row(summarise_cycle(data.isel(cycle=k))) for k in range(data.sizes["cycle"])]
+        rows = [
+            _format_row(summarise_cycle(data.isel(cycle=k))) for k in range(data.sizes["cycle"])
+        ]
         return [*CYCLE_HEADINGS, "multipliers", "stable"], rows
     over = data.attrs["over"]
     count = data.sizes[over]
@@ -246,12 +253,12 @@ def tabulate_cycles(data: "Dataset", max_rows: int = 13) -> tuple[list[str], lis
             cycle = data.isel({over: k, "family": j})
             if np.isfinite(float(cycle["Omega0"])):
                 rows.append(
-                    [str(j + 1), f"{float(cycle[over]):.6g}", *_row(summarise_cycle(cycle))]
+                    [str(j + 1), f"{float(cycle[over]):.6g}", *_format_row(summarise_cycle(cycle))]
                 )
     return ["family", over, *CYCLE_HEADINGS, "multipliers", "stable"], rows
 
 
-def _row(values: Mapping[str, Any]) -> list[str]:
+def _format_row(values: Mapping[str, Any]) -> list[str]:
     """Return the table cells of one limit cycle in the order of `CYCLE_HEADINGS`."""
     numbers = (
         values["Omega0"],
@@ -275,7 +282,10 @@ def describe_cycles(data: "Dataset") -> list[str]:
     if "cycle" in data.dims:
         count = data.sizes["cycle"]
         for k in range(count):
-            rows += [f"cycle {k + 1}", *(f"  {line}" for line in cycle_lines(data.isel(cycle=k)))]
+            rows += [
+                f"cycle {k + 1}",
+                *(f"  {line}" for line in describe_cycle(data.isel(cycle=k))),
+            ]
         return [*rows, f"{count} cycles, {joints}; {seconds}"]
     over = data.attrs["over"]
     changes = json.loads(data.attrs["stability"])

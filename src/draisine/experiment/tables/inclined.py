@@ -53,10 +53,10 @@ def solve_straight(
     219.378 N
     """
     start_time = time.perf_counter()
-    system, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)
-    return _dataset(system, motion, _title(speed, slope, camber), "against the road").assign_attrs(
-        seconds=time.perf_counter() - start_time
-    )
+    system, motion = _solve_on_incline(vehicle, parameters, parameter_set, speed, slope, camber)
+    return _make_dataset(
+        system, motion, _make_title(speed, slope, camber), "against the road"
+    ).assign_attrs(seconds=time.perf_counter() - start_time)
 
 
 def simulate_straight(
@@ -74,8 +74,8 @@ def simulate_straight(
     >>> print(f"{float(run.position[-1, 0] - run.position[0, 0]):.6f} m")
     25.000000 m
     """
-    _, motion = _solve(vehicle, parameters, parameter_set, speed, slope, camber)
-    title = _title(speed, slope, camber)
+    _, motion = _solve_on_incline(vehicle, parameters, parameter_set, speed, slope, camber)
+    title = _make_title(speed, slope, camber)
     return motion.simulate(RIDE_TIME).to_xarray().assign_attrs(title=title)
 
 
@@ -89,7 +89,7 @@ def solve_scenario_motion(scenario: str, changes: Mapping[str, Any] | None = Non
     start_time = time.perf_counter()
     plan, motion = load_motion(scenario, changes)
     title = plan.scenario.title
-    return _dataset(plan.system, motion, title, "against the vertical").assign_attrs(
+    return _make_dataset(plan.system, motion, title, "against the vertical").assign_attrs(
         seconds=time.perf_counter() - start_time
     )
 
@@ -120,7 +120,7 @@ def load_motion(scenario: str, changes: Mapping[str, Any] | None) -> tuple[Any, 
     return plan, motion
 
 
-def _solve(
+def _solve_on_incline(
     vehicle: str,
     parameters: Mapping[str, Any] | None,
     parameter_set: str | None,
@@ -135,13 +135,13 @@ def _solve(
     return system, steady(system, free=free, forward_speed=speed, yaw=0.0)
 
 
-def _title(speed: float, slope: float, camber: float) -> str:
+def _make_title(speed: float, slope: float, camber: float) -> str:
     """Return the title of straight running at a speed (m/s) on a plane with slope and camber (rad)."""
     angles = f"slope {math.degrees(slope):.6g} deg, camber {math.degrees(camber):.6g} deg"
     return f"straight running at {speed:g} m/s, {angles}"
 
 
-def _dataset(system: Any, motion: Steady, title: str, angles: str) -> "Dataset":
+def _make_dataset(system: Any, motion: Steady, title: str, angles: str) -> "Dataset":
     """Return a steady motion with its contact forces and eigenvalues as a dataset; `angles` states to what
     its angles refer.
     """
@@ -184,7 +184,7 @@ def tabulate_motion(data: "Dataset") -> tuple[list[str], list[list[str]]]:
     """Return the column headings and the rows of the printed table of contact forces."""
     headings = [*(f"{axis} (N)" for axis in FORCE_AXES), "force of the ground at"]
     rows = [
-        [*(f"{_clean(x):.5g}" for x in force), str(name)]
+        [*(f"{_round_for_print(x):.5g}" for x in force), str(name)]
         for name, force in zip(data["contact"].values, data.contact_force.values, strict=True)
     ]
     return headings, rows
@@ -196,7 +196,7 @@ def describe_motion(data: "Dataset") -> list[str]:
     speeds = [name for name in values if name.endswith("_rate") or name[0] in "VW"]
     units = dict(zip(data["quantity"].values, data["quantity_unit"].values, strict=True))
     fixed = [n for n in values if f"{n}_rate" in speeds and abs(values[f"{n}_rate"]) < ZERO_VALUE]
-    shape = ", ".join(f"{n} {_with_unit(values[n], str(units[n]))}" for n in fixed)
+    shape = ", ".join(f"{n} {_format_with_unit(values[n], str(units[n]))}" for n in fixed)
     inputs = ", ".join(
         f"{name} {x:.5g}"
         for name, x in zip(data["input"].values, data.input_value.values, strict=True)
@@ -205,21 +205,21 @@ def describe_motion(data: "Dataset") -> list[str]:
     growth = float(data.eigenvalue_real.max()) if data.sizes["root"] else 0.0
     lines = [f"{data.attrs['angles']}: {shape}"] if shape else []
     lines.append(f"inputs (N m or N): {inputs or 'none'}")
-    lines.append(f"largest growth {_clean(growth):.4f} 1/s")
+    lines.append(f"largest growth {_round_for_print(growth):.4f} 1/s")
     return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
 
 
-def _with_unit(x: float, unit: str) -> str:
+def _format_with_unit(number: float, unit: str) -> str:
     """Return a value with its unit as text, angles in degrees.
 
     >>> _with_unit(0.0125, "m"), _with_unit(math.pi, "rad")
     ('0.0125 m', '180 deg')
     """
     if unit == "rad":
-        return f"{_clean(math.degrees(x)):.4g} deg"
-    return f"{_clean(x):.4g} {unit}".rstrip()
+        return f"{_round_for_print(math.degrees(number)):.4g} deg"
+    return f"{_round_for_print(number):.4g} {unit}".rstrip()
 
 
-def _clean(x: float) -> float:
+def _round_for_print(number: float) -> float:
     """Round a number for printing; values below `ZERO_VALUE` become zero."""
-    return 0.0 if abs(x) < ZERO_VALUE else float(x)
+    return 0.0 if abs(number) < ZERO_VALUE else float(number)

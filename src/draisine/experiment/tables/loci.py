@@ -62,11 +62,12 @@ def compute_root_locus(
         )
     if {"camber", "lean"} <= {over, *fixed}:
         raise ParameterError(
-            "--camber and --lean over-determine the motion: on a cambered road a machine that runs straight "
-            "has one lean. Leave out one of them; with --slope, a lean decides the heading."
+            "--camber and --lean over-determine the motion: on a cambered road, a machine that "
+            "runs straight has exactly one lean. Leave one of them out, or use --slope, where the "
+            "lean determines the heading."
         )
     constants: dict[str, Any] = dict(fixed)
-    # Slope and camber are parameters of the compiled model, not quantities of its motion.
+    # Slope and camber are parameters of the compiled model, not quantities of its steady motion.
     ground = {name: constants.pop(name) for name in INCLINE_PARAMETERS if name in constants}
     system = build_system(vehicle, dict(parameters) | ground, parameter_set)
     start_time = time.perf_counter()
@@ -79,10 +80,10 @@ def compute_root_locus(
             )
     law = read_law(laws, [], system, fixed.get("forward_speed"), mistakes)
     check_steady_path(law, mistakes)
-    mistakes.check("--law")
-    # A path-following control law determines the lean by the curvature of the path.
+    mistakes.raise_all("--law")
+    # A control law that follows a path determines the lean by the curvature of the path.
     if not hasattr(law, "path"):
-        constants |= _straight_running(system, over, {**constants, **ground})
+        constants |= _prescribe_straight_running(system, over, {**constants, **ground})
     form_name: Any = form
     free = driven_inputs(system, law)
     locus = root_locus(system, over, values, free=free, law=law, form=form_name, **constants)
@@ -150,7 +151,9 @@ def compute_scenario_locus(
     return data.assign_attrs(title=title, seconds=time.perf_counter() - start_time)
 
 
-def _straight_running(system: System, over: str, fixed: Mapping[str, float]) -> dict[str, float]:
+def _prescribe_straight_running(
+    system: System, over: str, fixed: Mapping[str, float]
+) -> dict[str, float]:
     """Return the values that must be prescribed for straight running and are neither varied nor fixed.
 
     On an inclined road the machine keeps its heading. On a cambered road it finds its lean, on other roads
@@ -185,13 +188,15 @@ def tabulate_locus(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list
         real = point["eigenvalue_real"].values
         imaginary = point["eigenvalue_imaginary"].values
         fastest = int(np.argmax(real))
-        inputs = [f"{_clean(float(point.input_value.sel(input=name))):.5g}" for name in used]
+        inputs = [
+            f"{_round_for_print(float(point.input_value.sel(input=name))):.5g}" for name in used
+        ]
         rows.append(
             [
-                f"{_clean(value):.5g}",
+                f"{_round_for_print(value):.5g}",
                 *inputs,
-                f"{_clean(float(real[fastest])):.4f}",
-                f"{_clean(abs(float(imaginary[fastest]))):.4f}",
+                f"{_round_for_print(float(real[fastest])):.4f}",
+                f"{_round_for_print(abs(float(imaginary[fastest]))):.4f}",
             ]
         )
     return headings, rows
@@ -210,6 +215,6 @@ def describe_locus(data: "Dataset") -> list[str]:
     return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
 
 
-def _clean(x: float) -> float:
+def _round_for_print(number: float) -> float:
     """Round a number for printing; round-off becomes zero without a minus sign."""
-    return 0.0 if abs(x) < 5e-10 else x
+    return 0.0 if abs(number) < 5e-10 else number

@@ -28,8 +28,8 @@ from draisine.model import Blade, Contact, ForceElement, Model, Wheel, Wrench
 ROW_NAMES = ("normal", "along", "across")
 """Names of the constraint rows of a wheel, in order: components of the contact velocity."""
 
-# Layout of the values that are reported for the force elements at a contact: force (normal, along,
-# across) in N, then power and stored energy of the tyre.
+# Values that are reported for the force elements at a contact, in this order: force (normal, along,
+# across) in N, power in W, stored energy in J.
 POWER = 3  # index of the power of the tyre (W) in the reported values
 ENERGY = 4  # index of the energy stored in the tyre (J) in the reported values
 REPORTED = 5  # number of values reported per contact
@@ -75,35 +75,35 @@ class FeatureReadings(Readings):
 
     def gap(self, name: str) -> Scalar:
         """Return the gap (m) between the wheel and its ground feature."""
-        return self._own(name).meeting.gap
+        return self._check_contact(name).meeting.gap
 
     def slip(self, name: str) -> Slip:
         """Return the velocity of the material point of the wheel relative to the ground (m/s)."""
-        self._own(name)
+        self._check_contact(name)
         return Slip(*self.relative)
 
     def travel(self, name: str) -> Scalar:
         """Return the velocity of the contact point along the heading of the wheel (m/s)."""
-        return self._own(name).axes[1] @ self.travel_velocity
+        return self._check_contact(name).axes[1] @ self.travel_velocity
 
     def camber(self, name: str) -> Scalar:
         """Return the lean of a wheel relative to the normal of the ground feature, rad, positive to
         the right.
         """
-        contact = self._own(name)
+        contact = self._check_contact(name)
         normal = contact.axes[0]
         return atan2(normal @ contact.surface.axle, contact.surface.slope(normal))
 
     def rolling_radius(self, name: str) -> Scalar:
         """Return the distance of a wheel's contact point from its axle, m."""
-        contact = self._own(name)
+        contact = self._check_contact(name)
         return contact.surface.rolling_radius(contact.axes[0])
 
     def spin(self, name: str) -> Scalar:
         """Return the angular velocity of a wheel about the normal of the ground feature, rad/s,
         positive to the left.
         """
-        return self._own(name).axes[0] @ (self.angular_jacobian @ self.speeds)
+        return self._check_contact(name).axes[0] @ (self.angular_jacobian @ self.speeds)
 
     @property
     def angular_jacobian(self) -> Array:
@@ -112,19 +112,19 @@ class FeatureReadings(Readings):
         """
         return self.world.R @ spin_matrix(self.tree, self.geo, self.touch.at)
 
-    def _own(self, name: str) -> ContactRows:
-        """Return the constraint rows of the wheel's contact; raise an error if `name` is another
-        contact.
+    def _check_contact(self, name: str) -> ContactRows:
+        """Return the constraint rows of the wheel's own contact; raise an error if `name` is the
+        name of another contact.
         """
         if name != self.wheel:
             raise ModelError(
-                f"An element of wheel {self.wheel!r} reads contact {name!r}. On a terrain an element can "
-                "read its own contact only."
+                f"A force element of wheel {self.wheel!r} uses quantities of contact {name!r}. On a "
+                "terrain a force element can use those of its own contact only."
             )
         return self.touch
 
 
-def read_feature(
+def read_feature_quantities(
     readings: Readings,
     wheel: Wheel | Blade,
     contact: ContactRows,
@@ -154,12 +154,14 @@ class FeatureForces:
 
     force_at_zero_load: Array  # generalised force at zero load, (n,)
     force_per_load: Array  # generalised force per newton of load, (n,)
-    # Reported force, power and stored energy at zero load, (REPORTED,)
+    # Force, power and stored energy that are reported at zero load, (REPORTED,)
     reported_at_zero_load: Array
     reported_per_load: Array  # reported values per newton of load, (REPORTED,)
-    # Time derivatives of the states of all force elements; zero for elements of other contacts
+    # Time derivatives of the states of all force elements of the model; zero for force elements at
+    # other contacts
     rates: list[Scalar]
-    # Whether the split is a linearisation that is valid about the given load only
+    # Whether the force depends nonlinearly on the load, so that `force_per_load` is valid near the
+    # load of the linearisation only
     is_nonlinear: bool
 
 
@@ -182,7 +184,7 @@ def feature_forces(
         for first, element in elements:
             states = slice(first, first + element.states)
             wrenches, total[ends[1] :][states] = element(loaded, z[states])
-            force = _generalised_force(readings, element, wrenches)
+            force = _sum_wrenches(readings, element, wrenches)
             total[: n + 3] += force
             if element in tyres:
                 total[n + POWER] += force[:n] @ readings.speeds
@@ -204,19 +206,19 @@ def feature_forces(
     return FeatureForces(force_0, force_1, reported_0, reported_1, list(rates), is_nonlinear)
 
 
-def _generalised_force(
+def _sum_wrenches(
     readings: FeatureReadings, element: ForceElement, wrenches: Mapping[str, Any]
 ) -> Array:
-    """Return the generalised force of an element, followed by its contact force (normal, along,
-    across).
+    """Return the generalised force of an element for its wrenches by contact, followed by its
+    contact force (normal, along, across).
     """
     total = np.zeros(len(readings.speeds) + 3, dtype=object)
     normal, along, across = readings.touch.axes
     for name, wrench in wrenches.items():
         if name != readings.wheel or not isinstance(wrench, Wrench):
             raise ModelError(
-                f"Force element {element.name!r} acts on {name!r}. On a terrain an element of a contact "
-                "can act on its own contact only."
+                f"Force element {element.name!r} acts on {name!r}. On a terrain a force element of a "
+                "wheel can act on the contact of this wheel only."
             )
         force = array([wrench.normal, wrench.along, wrench.across])
         moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal

@@ -43,13 +43,13 @@ LOAD = 7
 """Index of the load (N) among the values of a feature: force elements are linearised about it."""
 
 
-def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
+def move_feature(feature_kind: str, values: Array, R: Array, p: Array) -> Array:
     """Return the values of a face, edge or vertex after a rotation R and a translation p (m)."""
-    if kind == "face":
-        N = R @ f[:3]
-        return array([*N, f[3] + N @ p, 0.0, 0.0, 0.0])
-    e = R @ f[3:6] if kind == "edge" else np.zeros(3)
-    return array([*(R @ f[:3] + p), *e, f[SIDE]])
+    if feature_kind == "face":
+        N = R @ values[:3]
+        return array([*N, values[3] + N @ p, 0.0, 0.0, 0.0])
+    e = R @ values[3:6] if feature_kind == "edge" else np.zeros(3)
+    return array([*(R @ values[:3] + p), *e, values[SIDE]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,8 @@ class ContactRows:
     surface: Surface  # surface of the wheel
     at: Point  # material point of the wheel that touches the ground
     axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
-    # Jacobian of the contact velocity along the axes, for v = (V, W, rdot), (3, 6 + joints)
+    # Jacobian of the contact velocity (normal, along, across) with respect to v = (V, W, rdot), (3,
+    # 6 + joints)
     C: Array
 
 
@@ -71,8 +72,8 @@ def contact_rows(
     R: Array,
     p: Array,
     wheel: Wheel | Blade,
-    kind: str,
-    f: Array,
+    feature_kind: str,
+    feature: Array,
     frame: tuple[Array, Array] | None = None,
 ) -> ContactRows:
     """Return geometry and constraint rows of a wheel or blade on a ground feature, eq.
@@ -86,7 +87,7 @@ def contact_rows(
         Rotation (3, 3) and position (m) of the base.
     wheel
         The wheel or blade. A blade slides freely along its heading: that row is zero.
-    kind, f
+    feature_kind, feature
         Kind and values of the ground feature; the coefficients of a patch's polynomial follow its
         values.
     frame
@@ -95,13 +96,15 @@ def contact_rows(
     """
     link = tree.place[wheel.body][0]
     link_axes = R @ geo.R0[link]
-    hub = p + R @ geo.o0[link] + link_axes @ tree.local(wheel.body, wheel.centre)
-    surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
+    hub = p + R @ geo.o0[link] + link_axes @ tree.point_in_link(wheel.body, wheel.centre)
+    surface = wheel.surface.turned(tree.axes_in_link(wheel.body)).turned(link_axes)
     if frame is None:
-        meeting = surface.contact_with(kind, hub, f)
+        meeting = surface.contact_with(feature_kind, hub, feature)
     else:
         turned = surface.turned(frame[0].T)
-        meeting = turned.contact_with(kind, frame[0].T @ (hub - frame[1]), f).moved(*frame)
+        meeting = turned.contact_with(feature_kind, frame[0].T @ (hub - frame[1]), feature).moved(
+            *frame
+        )
     arm = link_axes.T @ (meeting.point - hub)
     material_point = surface_point(tree, geo, wheel, arm)
     P = R @ point_matrix(tree, geo, material_point, np.zeros(3))
@@ -120,7 +123,7 @@ def contact_rows_on_body(
     The plane is a face whose points move with that body, so the rows are relative velocities.
     """
     link = tree.place[flat.body][0]
-    N = R @ (geo.R0[link] @ (tree.axes(flat.body) @ (flat.normal / norm(flat.normal))))
+    N = R @ (geo.R0[link] @ (tree.axes_in_link(flat.body) @ (flat.normal / norm(flat.normal))))
     origin = body_point(tree, geo, flat.body, flat.point)
     contact = contact_rows(tree, geo, R, p, wheel, "face", array([*N, N @ (p + R @ origin.c)]))
     local = geo.R0[link].T @ (R.T @ (contact.meeting.point - p) - geo.o0[link])

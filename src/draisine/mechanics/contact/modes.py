@@ -7,12 +7,13 @@ a kind.
 
 Method.
 
-1. `_rows`: the constraint rows of the closed contacts, and the forces that grow with a normal force: friction
-   drag of a sliding contact, the forces of a tyre.
+1. `_assemble_rows`: the constraint rows of the closed contacts, and the forces that grow with a normal
+   force: friction drag of a sliding contact, the forces of a tyre.
 2. `eliminate_constraints`: eliminate [C; S] along pivots that are chosen in the nominal configuration,
    which yields the null space H of C.
-3. `_loads`: normal forces that cause friction or tyre forces follow from the response of the multipliers to
-   forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load, by unrolled Newton steps.
+3. `_solve_normal_forces`: normal forces that cause friction or tyre forces follow from the response of
+   the multipliers to forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load, by
+   unrolled Newton steps.
 4. `ConstrainedMachine.respond`: H' M H udot = H' f, then the multipliers.
 
 Pivots are outputs. If a pivot falls below a tenth of its nominal value, the run uses the dense system
@@ -33,7 +34,12 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, cont
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
-from draisine.mechanics.loads import LOAD_NEWTON_STEPS, limit_loads, load_convergence, weight
+from draisine.mechanics.loads import (
+    LOAD_NEWTON_STEPS,
+    limit_loads,
+    measure_load_convergence,
+    weight,
+)
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
@@ -81,7 +87,10 @@ def mode_names(model: Model) -> dict[str, Signature]:
     choices: list[list[tuple[int, str, int] | None]] = [
         [
             None,
-            *((k, *case) for case in product(_kinds(model, k), _counts(model, k))),
+            *(
+                (k, *case)
+                for case in product(_closed_form_kinds(model, k), _possible_row_counts(model, k))
+            ),
         ]
         for k in wheels
     ]
@@ -91,20 +100,20 @@ def mode_names(model: Model) -> dict[str, Signature]:
     return {mode_name(model, signature): signature for signature in signatures}
 
 
-def _kinds(model: Model, k: int) -> list[str]:
-    """Return the kinds of ground features on which contact modes of wheel k have closed forms.
+def _closed_form_kinds(model: Model, wheel_index: int) -> list[str]:
+    """Return the kinds of ground features on which contact modes of one wheel have closed forms.
 
     These are all kinds except patches, whose iteration would be part of the program of every
     contact mode.
     """
-    return [kind for kind in model.contacts[k].surface.kinds if kind != "patch"]
+    return [kind for kind in model.contacts[wheel_index].surface.kinds if kind != "patch"]
 
 
-def _counts(model: Model, k: int) -> tuple[int, ...]:
-    """Return the possible numbers of constraint rows of wheel k: 3 rolling, 1 sliding, or those of
+def _possible_row_counts(model: Model, wheel_index: int) -> tuple[int, ...]:
+    """Return the possible numbers of constraint rows of one wheel: 3 rolling, 1 sliding, or those of
     its tyre.
     """
-    wheel = model.contacts[k]
+    wheel = model.contacts[wheel_index]
     assert isinstance(wheel, Wheel)
     return (3, 1) if wheel.tyre is None else (tyre_rows(wheel),)
 
@@ -126,7 +135,7 @@ class FreeMachine:
     R: Array  # rotation of the base, (3, 3)
     p: Array  # position of the base, m, (3,)
     speeds: Array  # all speeds (V, W, rdot)
-    # Time derivatives of the configuration's symbols, by name of the symbol
+    # Time derivatives of the symbols of pose and joint coordinates, by name of the symbol
     along: Mapping[str, Any]
     columns: list[int]  # indices of the free speeds among all speeds; a planar base excludes some
     M: Array  # mass matrix for the free speeds, (n, n)
@@ -151,20 +160,20 @@ class _Rows:
 
     C: Array  # (m, n)
     c: list[Scalar]  # (m,)
-    # Friction and tyre force per newton of normal force, by contact (None without): generalised
-    # force (n,), and components normal, along, across (3,)
+    # Friction and tyre force per newton of normal force, by contact: generalised force (n,), and
+    # components normal, along, across (3,); None for contacts without friction and tyre
     drags: list[tuple[Array, Array] | None]
     push: Array  # generalised force of the force elements at zero load, (n,)
-    # Force (N) of the force elements at zero load, by contact: normal, along, across
+    # Force (N) of the force elements at zero load, by contact: components normal, along, across
     forces: list[Array]
     rates: Array  # time derivatives of the states of all force elements
-    # Contacts with tyres that are nonlinear in the load: symbol of the load about which the tyre is
-    # linearised, by index of the contact
+    # Contacts whose tyre is nonlinear in the load, by index: the symbol of the load (N) about which
+    # the tyre is linearised
     uneven: dict[int, Expr]
 
-    def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
-        """Return the constraint rows and forces with nonlinear tyres linearised about given loads
-        (N).
+    def linearise_tyres(self, loads: Mapping[int, Scalar]) -> "_Rows":
+        """Return the constraint rows and forces, with nonlinear tyres linearised about the given
+        loads (N) by contact.
         """
         if not self.uneven:
             return self
@@ -200,8 +209,8 @@ class ConstrainedMachine:
         return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
 
     def multiplier_row(self, row: int) -> Array:
-        """Return the vector a for which `a @ Q` is the multiplier of one constraint row under a
-        generalised force Q.
+        """Return the vector a (n,) for which `a @ Q` is the multiplier of constraint row `row`
+        under a generalised force Q.
         """
         s = self.solver.solve(list(np.eye(len(self.H))[row]))
         return self.H @ solve_symmetric(self.inertia, self.MH.T @ s) - s
@@ -234,7 +243,7 @@ def solve_mode(
         Function that returns the forces of the force elements at a contact.
     """
     point = dict(drawing)
-    rows = _rows(free, signature, features, mu, point, act)
+    rows = _assemble_rows(free, signature, features, mu, point, act)
     constrained = eliminate_constraints(rows.C, free.M, len(free.tree.model.twist), point)
     particular = constrained.solver.solve([*rows.c, *[0.0] * constrained.H.shape[1]])
     free_force = -(free.F + free.M @ particular)
@@ -244,13 +253,15 @@ def solve_mode(
         for i, drag in enumerate(rows.drags)
         if drag is not None
     }
-    loads, pivots = _loads(rows, responses, free_force, weight(free.tree.model))
-    rows = rows.about(loads)
+    loads, pivots = _solve_normal_forces(rows, responses, free_force, weight(free.tree.model))
+    rows = rows.linearise_tyres(loads)
     force = free_force + rows.push
     for i, load in loads.items():
-        force = force + load * _drag_of(rows, i)
+        force = force + load * _force_per_normal_force(rows, i)
     change, lam = constrained.respond(force)
-    accuracies = [load_convergence(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
+    accuracies = [
+        measure_load_convergence(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven
+    ]
     pivots = relative_pivots([*constrained.solver.pivot, *pivots, *accuracies], point)
     return ModeMotion(
         particular + change, _contact_forces(rows, signature, lam), rows.rates, pivots
@@ -258,13 +269,15 @@ def solve_mode(
 
 
 def relative_pivots(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
-    """Return the pivots that depend on the state, each divided by its magnitude at the nominal `point`."""
+    """Return the pivots that depend on the state, each divided by its magnitude in the nominal
+    configuration `point`.
+    """
     varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
     nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
     return [x / size for x, size in zip(varying, nominal_sizes, strict=True)]
 
 
-def _loads(
+def _solve_normal_forces(
     rows: _Rows, responses: Mapping[int, Array], free_force: Array, total_weight: Scalar
 ) -> tuple[dict[int, Scalar], list[Scalar]]:
     """Return the normal forces of contacts with friction or tyres, and the pivots of their coupled
@@ -276,8 +289,11 @@ def _loads(
         return {}, []
     loads = dict.fromkeys(responses, total_weight / len(responses))
     for _ in range(LOAD_NEWTON_STEPS if rows.uneven else 1):
-        linearised = rows.about(loads)
-        R = [[a @ _drag_of(linearised, j) for j in responses] for a in responses.values()]
+        linearised = rows.linearise_tyres(loads)
+        R = [
+            [a @ _force_per_normal_force(linearised, j) for j in responses]
+            for a in responses.values()
+        ]
         coupled = eliminate(np.eye(len(R)) - array(R), [(i, i) for i in range(len(R))])
         new = coupled.solve([a @ (free_force + linearised.push) for a in responses.values()])
         bounded = limit_loads(list(new), list(loads.values())) if rows.uneven else new
@@ -285,9 +301,11 @@ def _loads(
     return loads, coupled.pivot
 
 
-def _drag_of(rows: _Rows, i: int) -> Array:
-    """Return the generalised force of friction and tyre of contact i per unit normal force."""
-    drag = rows.drags[i]
+def _force_per_normal_force(rows: _Rows, contact: int) -> Array:
+    """Return the generalised force of friction and tyre per newton of normal force, for the contact
+    with this index.
+    """
+    drag = rows.drags[contact]
     assert drag is not None
     return drag[0]
 
@@ -305,7 +323,7 @@ def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scala
     return forces
 
 
-def _rows(
+def _assemble_rows(
     free: FreeMachine,
     signature: Signature,
     features: Array,
@@ -328,7 +346,7 @@ def _rows(
         wheel: Any = free.tree.model.contacts[k]
         f = features[FEATURE * i : FEATURE * (i + 1)]
         contact = contact_rows(free.tree, free.geo, free.R, free.p, wheel, kind, f)
-        numbers = _feature_below(kind, wheel, contact.centre, point)
+        numbers = _place_feature_below(kind, wheel, contact.centre, point)
         point |= {f"features[{FEATURE * i + j}]": value for j, value in enumerate(numbers)}
         slips = contact.C @ free.speeds
         C = contact.C[:, free.columns]
@@ -336,7 +354,11 @@ def _rows(
         rows += list(C[:row_count])
         targets += [-x for x in drift[:row_count]]
         acting = act(wheel, contact, np.zeros(3), f[LOAD])
-        drag = _drag(mu[i], slips, C) if row_count == 1 and wheel.tyre is None else None
+        drag = (
+            _friction_per_normal_force(mu[i], slips, C)
+            if row_count == 1 and wheel.tyre is None
+            else None
+        )
         forces.append(np.zeros(3) if acting is None else acting.reported_at_zero_load[:3])
         if acting is not None:
             push = push + acting.force_at_zero_load[free.columns]
@@ -357,7 +379,7 @@ def _rows(
     return _Rows(C, [*targets, *free.held_c], drags, push, forces, rates, uneven)
 
 
-def _feature_below(
+def _place_feature_below(
     kind: str, wheel: Wheel, centre: Array, point: Mapping[str, float]
 ) -> list[float]:
     """Return the values of a ground feature that touches a wheel from below in the nominal
@@ -370,30 +392,30 @@ def _feature_below(
     return [*below.tolist(), *(EDGE_DIRECTION if kind == "edge" else (0.0, 0.0, 0.0)), 0.0, 0.0]
 
 
-def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
-    """Return the friction force per newton of normal force: as a generalised force (n,), and as components
-    normal, along, across (3,). It opposes the slip velocities `slips` (m/s).
+def _friction_per_normal_force(mu: Scalar, slip_velocities: Array, C: Array) -> tuple[Array, Array]:
+    """Return the friction force per newton of normal force, opposite to the slip velocities (m/s):
+    as a generalised force (n,), and as components normal, along, across (3,).
     """
-    slip_squared = slips[1] * slips[1] + slips[2] * slips[2]
+    slip_squared = slip_velocities[1] * slip_velocities[1] + slip_velocities[2] * slip_velocities[2]
     sliding = slip_squared > 0.0
     slip = sqrt(where(sliding, slip_squared, 1.0))
-    along, across = (-mu * where(sliding, slips[k] / slip, 0.0) for k in (1, 2))
+    along, across = (-mu * where(sliding, slip_velocities[k] / slip, 0.0) for k in (1, 2))
     return along * C[1] + across * C[2], array([0.0, along, across])
 
 
 def eliminate_constraints(
-    C: Array, M: Array, first: int, point: Mapping[str, float]
+    C: Array, M: Array, first_joint_column: int, point: Mapping[str, float]
 ) -> ConstrainedMachine:
-    """Return a multibody system with mass matrix M under the constraint rows C, with [C; S]
-    eliminated along nominal pivots.
+    """Return a multibody system with mass matrix M under the constraint rows C, for which [C; S] is
+    eliminated along pivots chosen at the nominal `point`.
 
-    S selects the independent speeds: joint rates (from index `first` on) before angular and linear
-    velocities.
+    S selects the independent speeds: joint rates (from index `first_joint_column` on) before angular
+    and linear velocities.
     """
     n = len(M)
     m = len(C)
     values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)
-    order = [*range(first, n), *range(first - 1, -1, -1)]
+    order = [*range(first_joint_column, n), *range(first_joint_column - 1, -1, -1)]
     labels = [f"row {k}" for k in range(m)]
     S = np.eye(n)[choose_speeds(n, values, labels, order)]
     A = np.vstack([C, S])

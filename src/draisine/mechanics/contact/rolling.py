@@ -28,7 +28,10 @@ from draisine.mechanics.contact.modes import (
     eliminate_constraints,
     relative_pivots,
 )
-from draisine.mechanics.formulations.projected import map_rate, user_map
+from draisine.mechanics.formulations.projected import (
+    speed_transformation,
+    speed_transformation_rate,
+)
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
@@ -37,7 +40,7 @@ from draisine.mechanics.kinematics import (
     point_drift,
     velocities,
 )
-from draisine.mechanics.newton_euler import mass_matrix, sum_wrenches, wrenches
+from draisine.mechanics.newton_euler import link_wrenches, mass_matrix, sum_wrenches
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model
 from draisine.model.surface import Surface
@@ -77,41 +80,41 @@ def solve_rolling(
     geo = geometry(tree, pose[1])
     R = pose[0] @ tree.links[0].R
     touching = [
-        _touch(tree, geo, R, model.contacts[k], features[FEATURE * i : FEATURE * i + 3])
+        _locate_contact(tree, geo, R, model.contacts[k], features[FEATURE * i : FEATURE * i + 3])
         for i, (k, *_) in enumerate(signature)
     ]
-    # The velocity of the base is taken at a contact, so that the rows of this contact are nearly
-    # constant. Choose the contact with the shortest path to the base.
-    nearest = min(touching, key=lambda touch: len(tree.path(touch.at.link)))
+    # Take the velocity of the base at a contact, so that the constraint rows of this contact are
+    # nearly constant. The contact with the shortest path to the base needs the fewest operations.
+    nearest = min(touching, key=lambda touch: len(tree.path_to_link(touch.at.link)))
     ref = nearest.at.c
     W = base.R.T @ v[3:6]
     V = base.R.T @ v[:3] - cross(base.R.T @ base.o + ref, W)
     vel = velocities(tree, geo, V, W, v[6:], ref)
     rhodot = constraints.support_rate(nearest.surface, nearest.at, nearest.world, vel)
     _, refdot = point_drift(tree, geo, vel, nearest.at, rhodot, np.zeros(3))
-    C, c = _rows(tree, geo, vel, touching, ref, refdot)
+    C, c = _acceleration_rows(tree, geo, vel, touching, ref, refdot)
     constrained = eliminate_constraints(C, mass_matrix(tree, geo, ref), len(model.twist), point)
     particular = constrained.solver.solve([*c, *[0.0] * constrained.H.shape[1]])
-    required = wrenches(tree, geo, vel, particular, ref, refdot, R.T @ model.gravity)
-    T = user_map(tree, ref)
+    required = link_wrenches(tree, geo, vel, particular, ref, refdot, R.T @ model.gravity)
+    T = speed_transformation(tree, ref)
     change, lam = constrained.respond(T.T @ force - sum_wrenches(tree, geo, required, ref))
     return ModeMotion(
-        T @ (particular + change) + map_rate(tree, W, refdot),
-        _along_axes(tree, geo, touching, lam),
+        T @ (particular + change) + speed_transformation_rate(tree, W, refdot),
+        _resolve_contact_forces(tree, geo, touching, lam),
         array([0.0] * model.memory),
         relative_pivots(constrained.solver.pivot, point),
     )
 
 
-def _touch(tree: Tree, geo: Geometry, R: Array, contact: Any, N: Array) -> _Touch:
-    """Return the contact of a wheel with a face of normal N (world axes)."""
-    world = constraints.ground_with_normal(tree, geo, R, R.T @ N)
+def _locate_contact(tree: Tree, geo: Geometry, R: Array, contact: Any, normal: Array) -> _Touch:
+    """Return the contact of a wheel with a face of normal (world axes)."""
+    world = constraints.ground_with_normal(tree, geo, R, R.T @ normal)
     return _Touch(
         contact, world.up[0], world, *constraints.contact_point(tree, geo, world, contact)
     )
 
 
-def _rows(
+def _acceleration_rows(
     tree: Tree,
     geo: Geometry,
     vel: Velocities,
@@ -132,13 +135,15 @@ def _rows(
     return array([list(row) for row in rows]), targets
 
 
-def _along_axes(tree: Tree, geo: Geometry, touching: Sequence[_Touch], lam: Array) -> list[Scalar]:
+def _resolve_contact_forces(
+    tree: Tree, geo: Geometry, touching: Sequence[_Touch], lam: Array
+) -> list[Scalar]:
     """Convert multipliers, three per contact in the base's axes, to normal, along and across forces
     (N).
     """
     forces: list[Scalar] = []
     for i, (contact, N, _, point, _) in enumerate(touching):
-        axle = geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide)
+        axle = geo.R0[point.link] @ (tree.axes_in_link(contact.body) @ contact.guide)
         along = cross(axle, N) / norm(cross(axle, N))
         push = lam[3 * i : 3 * i + 3]
         forces += [N @ push, along @ push, cross(N, along) @ push]

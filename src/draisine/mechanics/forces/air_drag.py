@@ -46,8 +46,8 @@ class AirDrag:
         body = readings.tree.model.body(self.body)
         v = readings.velocity(self.body, body.com) - array(list(self.wind))
         speed_squared = v @ v
-        # The offset 1e-24 = (1e-12 m/s)^2 avoids the infinite derivative of the square root at
-        # zero.
+        # Below 1e-12 m/s the drag is zero. This avoids the infinite derivative of the square root
+        # at zero speed.
         at_rest = speed_squared < 1e-24
         speed = where(at_rest, 0.0, sqrt(where(at_rest, 1.0, speed_squared)))
         area_velocity = self.area * v

@@ -55,17 +55,17 @@ class BrushTyre(OnWheel):
         speed_magnitude = self.rolling_speed_magnitude(readings)
         slip = readings.slip(self.contact)
         load = readings.load(self.contact)
-        grip, sticking = self._sticking(sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET))
+        grip, sticking = self._sticking_ratios(sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET))
         along = load * grip * z[0]
         across = load * grip * z[1]
         rates = [
             (-v - speed_magnitude * x) / self.relaxation
             for v, x in zip((slip.along, slip.across), z[:2], strict=True)
         ]
-        # Side force divided by the stiffness, times two because the lever arm is half of the trail
-        # at small slips.
+        # Side force divided by the stiffness. The factor two follows from the lever arm, which is
+        # half of the trail at small slips.
         trail_slip = 2.0 * sticking * (grip / self.stiffness) * z[1]
-        arm = self._small_slip_trail / 2.0
+        arm = self._largest_trail / 2.0
         rates.append(
             (-arm * readings.spin(self.contact) - speed_magnitude * z[2] - speed * trail_slip)
             / (TWIST_RELAXATION * self.relaxation)
@@ -74,23 +74,25 @@ class BrushTyre(OnWheel):
         return {self.contact: Wrench(along=along, across=across, aligning=moment)}, rates
 
     @property
-    def _small_slip_trail(self) -> Scalar:
+    def _largest_trail(self) -> Scalar:
         """Pneumatic trail at small slips (m), its largest value."""
         return self.half_length / 3.0
 
-    def grip(self, slip: Scalar) -> tuple[Scalar, Scalar]:
+    def grip(self, slip_magnitude: Scalar) -> tuple[Scalar, Scalar]:
         """Return the force per load and slip, and the pneumatic trail (m), at a slip magnitude."""
-        force, sticking = self._sticking(slip)
-        return force, self._small_slip_trail * sticking
+        force, sticking = self._sticking_ratios(slip_magnitude)
+        return force, self._largest_trail * sticking
 
-    def _sticking(self, slip: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the force per load and slip, and the trail relative to its value at small slips."""
-        utilisation = (self.stiffness / (3.0 * self.friction)) * slip
+    def _sticking_ratios(self, slip_magnitude: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the force per load and slip, and the trail, both relative to their values at small
+        slips.
+        """
+        utilisation = (self.stiffness / (3.0 * self.friction)) * slip_magnitude
         stuck = utilisation < 1.0
         x = where(stuck, utilisation, 1.0)
         force = self.friction * x * (3.0 - 3.0 * x + x * x)
         sticking_length = 1.0 - x
-        return force / slip, sticking_length * sticking_length * sticking_length / (
+        return force / slip_magnitude, sticking_length * sticking_length * sticking_length / (
             1.0 - x + x * x / 3.0
         )
 

@@ -62,7 +62,8 @@ class LinearTyre(OnWheel):
         levers = self.levers(readings)
         across = readings.slip(self.contact).across
         spin = readings.spin(self.contact)
-        # The sides ahead of and behind the contact are exchanged when the wheel rolls backwards.
+        # When the wheel rolls backwards, the leading and the trailing side of the contact are
+        # exchanged.
         direction = self.direction(readings)
         pace = direction * self.rolling_speed(readings)
         ahead = direction * levers.reach
@@ -76,7 +77,8 @@ class LinearTyre(OnWheel):
 
     def levers(self, readings: Any) -> SpinLevers:
         """Return the lengths that relate slip and twist to the spin (m)."""
-        # A cambered wheel that rolls straight ahead has the spin sin(camber) / radius per travel.
+        # A cambered wheel that rolls straight ahead spins by sin(camber) / radius (rad) per metre
+        # of travel.
         reach = (self.camber / self.cornering) * readings.rolling_radius(self.contact)
         lever = reach if self.trail is None else reach + self.trail
         resistance = lever / 4.0

@@ -150,11 +150,11 @@ class MagicFormula(OnWheel):
         """Return force (N) and aligning moment (N m) on the contact, and the rates of the states."""
         along, across, spin, late_across, late_spin = z
         load = self._load(readings)
-        small = self._small_slips(readings)
+        small = self._linearise_small_slips(readings)
         slip = readings.slip(self.contact)
         speed_magnitude = self.rolling_speed_magnitude(readings)
         direction = self.direction(readings)
-        side, moment = self._side_and_twist(load, small, z)
+        side, moment = self._side_force_and_moment(load, small, z)
         grip = self.grip(load, along, across - small.reach * spin)
         wrench = Wrench(
             normal=load if self.sprung else 0.0,
@@ -172,27 +172,29 @@ class MagicFormula(OnWheel):
         ]
         return {self.contact: wrench}, [rate / self.relaxation for rate in rates]
 
-    def _small_slips(self, readings: Any) -> SmallSlips:
+    def _linearise_small_slips(self, readings: Any) -> SmallSlips:
         """Return the linear coefficients at small slips for the current load."""
         return self.small_slips(self._load(readings), readings.rolling_radius(self.contact))
 
-    def _side_and_twist(self, load: Scalar, small: SmallSlips, z: Array) -> tuple[Scalar, Scalar]:
-        """Return the side force (N), and the moment (N m) about the point `reach` ahead of the
-        contact.
+    def _side_force_and_moment(
+        self, load: Scalar, coefficients: SmallSlips, z: Array
+    ) -> tuple[Scalar, Scalar]:
+        """Return the side force (N), and the moment (N m) about the point at the distance `reach`
+        ahead of the contact.
         """
         along, across, spin, late_across, late_spin = z
-        shifted = across - small.reach * spin
-        late = late_across - small.reach * late_spin
+        shifted = across - coefficients.reach * spin
+        late = late_across - coefficients.reach * late_spin
         side = self.grip(load, along, shifted) * shifted
         late_side = self.grip(load, along, late) * late
-        late_moment = -(small.trail * late_side)
-        # The tyre is passive only if the trail is largest at small slips. Therefore the fitted
+        late_moment = -(coefficients.trail * late_side)
+        # The tyre is passive only if its trail is largest at small slips. Therefore the fitted
         # moment is bounded by the side force times the trail at small slips.
         if self.Mz:
             slip_size = _slip_magnitude(along, late)
             fitted = self.moment(load, slip_size, 0.0) * late / slip_size
             late_moment = where(fitted * late > late_moment * late, fitted, late_moment)
-        return side, late_moment - small.reach * late_side - small.twisting * spin
+        return side, late_moment - coefficients.reach * late_side - coefficients.twisting * spin
 
     def grip(self, load: Scalar, along: Scalar, across: Scalar) -> Scalar:
         """Return the force per slip (N) at a load (N) and at slips along and across."""
@@ -222,11 +224,11 @@ class MagicFormula(OnWheel):
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy (J) of slips, twist and vertical spring."""
         load = self._load(readings)
-        small = self._small_slips(readings)
+        small = self._linearise_small_slips(readings)
         size = _slip_magnitude(z[0], z[1] - small.reach * z[2])
         nodes = zip(0.5 * (1.0 + ENERGY_NODES), 0.5 * ENERGY_WEIGHTS, strict=True)
         mean = sum(w * self.side_force(load, float(x) * size, 0.0) for x, w in nodes)
-        _, moment = self._side_and_twist(load, small, z)
+        _, moment = self._side_force_and_moment(load, small, z)
         twisting = where(small.twisting > MIN_STIFFNESS, small.twisting, MIN_STIFFNESS)
         energy = self.relaxation * (size * mean + 0.5 * moment * moment / twisting)
         if self.vertical is None:
@@ -252,7 +254,7 @@ class MagicFormula(OnWheel):
         B = slope / (a[0] * where(D > 1e-9, D, 1e-9))
         E = a[6] * F + a[7]
         x = atan2(slip, 1.0) / RADIANS_PER_DEGREE + a[8] * gamma
-        return D * _curve(a[0], B, E, x) + a[11] * F * gamma
+        return D * _evaluate_magic_curve(a[0], B, E, x) + a[11] * F * gamma
 
     def moment(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
         """Return the aligning moment (N m) at a load (N), the tangent of a slip angle, and a camber (rad).
@@ -268,7 +270,7 @@ class MagicFormula(OnWheel):
         B = slope / (c[0] * where(D > 1e-9, D, 1e-9))
         E = (c[7] * F * F + c[8] * F + c[9]) * (1.0 - c[10] * camber_degrees)
         x = atan2(slip, 1.0) / RADIANS_PER_DEGREE + c[11] * gamma
-        return D * _curve(c[0], B, E, x) + (c[14] * F * F + c[15] * F) * gamma
+        return D * _evaluate_magic_curve(c[0], B, E, x) + (c[14] * F * F + c[15] * F) * gamma
 
 
 def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
@@ -278,16 +280,16 @@ def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
     return sqrt(along * along + across * across + 1e-16)
 
 
-def _moment_slope(c: Sequence[float], F: Scalar) -> Scalar:
+def _moment_slope(coefficients: Sequence[float], load: Scalar) -> Scalar:
     """Return the derivative of the aligning moment with respect to the slip angle (N m per degree)
-    at a load F (kN).
+    at a load (kN).
     """
-    return (c[3] * F * F + c[4] * F) * exp(-c[5] * F)
+    return (coefficients[3] * load * load + coefficients[4] * load) * exp(-coefficients[5] * load)
 
 
-def _curve(C: Scalar, B: Scalar, E: Scalar, x: Scalar) -> Scalar:
-    """Return the curve sin(C atan(B x - E (B x - atan(B x)))) of the formula, bounded for large
-    slips.
+def _evaluate_magic_curve(C: Scalar, B: Scalar, E: Scalar, x: Scalar) -> Scalar:
+    """Return the Magic Formula curve sin(C atan(B x - E (B x - atan(B x)))), bounded for large
+    slips x.
 
     If E > 1, the inner function has its maximum at (B x)^2 = 1 / (E - 1), and far beyond the force would
     act along the slip. Therefore B x is bounded by this value, and the argument of the sine by pi.

@@ -55,7 +55,8 @@ class StickingFriction:
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Scalar], Sequence[Scalar]]:
         """Return the friction torque (N m or N) on the joint, and the rate of the deflection z."""
         load = clip(z[0] / self.deflection + readings.rate(self.joint) / self.rate, -1.0, 1.0)
-        # While the joint sticks, this is the joint rate; while it slides, z tends to +-deflection.
+        # While the joint sticks, this rate is the joint rate. While it slides, z tends to the
+        # positive or negative `deflection`.
         deflection_rate = self.rate * (load - z[0] / self.deflection)
         return {self.joint: -self.torque * load}, [deflection_rate]
 

@@ -39,8 +39,10 @@ class Placed:
         """
         return self.R @ (point - self.body.com)
 
-    def turning(self, r: Array) -> Array:
-        """Return w x r, the time derivative of a vector r fixed to the body."""
+    def cross_with_rotation(self, r: Array) -> Array:
+        """Return w x r (m/s), the time derivative of a vector r (m) fixed to the body with angular
+        velocity w.
+        """
         return cross(self.w, r)
 
 
@@ -62,66 +64,77 @@ class Row:
     size: Scalar = 1.0  # length of the vector that was normalised; 0 if the direction is undefined
 
 
-def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, n: Array) -> Row:
-    """Return the constraint row of `n . (A_j - A_i)`: the point A of the zero configuration stays
-    common to bodies i and j.
+def common_point_row(
+    label: str, i: int, j: int, bodies: list[Placed], point: Array, direction: Array
+) -> Row:
+    """Return the constraint row of `direction . (A_j - A_i)`, by which a point A of the zero
+    configuration stays common to bodies i and j.
 
-    The direction n is fixed to body i.
+    The direction is fixed to body i.
     """
     first = bodies[i]
     second = bodies[j]
     r1 = first.arm(point)
     r2 = second.arm(point)
     separation = second.x + r2 - first.x - r1
-    velocity1 = first.turning(r1)
-    velocity2 = second.turning(r2)
-    g = n @ (second.turning(velocity2) - first.turning(velocity1))
-    ndot = first.turning(n)
+    velocity1 = first.cross_with_rotation(r1)
+    velocity2 = second.cross_with_rotation(r2)
+    g = direction @ (second.cross_with_rotation(velocity2) - first.cross_with_rotation(velocity1))
+    ndot = first.cross_with_rotation(direction)
     g = (
         g
         + 2.0 * (ndot @ (second.v + velocity2 - first.v - velocity1))
-        + first.turning(ndot) @ separation
+        + first.cross_with_rotation(ndot) @ separation
     )
     return Row(
-        label, {i: (-n, -cross(r1 + separation, n)), j: (n, cross(r2, n))}, g, n @ separation
+        label,
+        {i: (-direction, -cross(r1 + separation, direction)), j: (direction, cross(r2, direction))},
+        g,
+        direction @ separation,
     )
 
 
-def perpendicular(label: str, i: int, j: int, bodies: list[Placed], u: Array, w: Array) -> Row:
-    """Return the constraint row of the scalar product `u . w`, with u fixed to body i and w fixed
-    to body j (world axes).
+def perpendicular_row(label: str, i: int, j: int, bodies: list[Placed], u: Array, w: Array) -> Row:
+    """Return the constraint row of the scalar product `u . w` of a vector u fixed to body i and a
+    vector w fixed to body j (world axes).
     """
     first = bodies[i]
     second = bodies[j]
-    udot = first.turning(u)
-    wdot = second.turning(w)
-    g = first.turning(udot) @ w + 2.0 * (udot @ wdot) + u @ second.turning(wdot)
+    udot = first.cross_with_rotation(u)
+    wdot = second.cross_with_rotation(w)
+    g = (
+        first.cross_with_rotation(udot) @ w
+        + 2.0 * (udot @ wdot)
+        + u @ second.cross_with_rotation(wdot)
+    )
     m = cross(u, w)
     return Row(label, {i: (ZERO_VECTOR, m), j: (ZERO_VECTOR, -m)}, g, u @ w)
 
 
-def point_velocity(
+def point_velocity_row(
     label: str,
     i: int,
     bodies: list[Placed],
     arm: Array,
     armdot: Array,
-    n: Array,
-    ndot: Array,
+    direction: Array,
+    direction_rate: Array,
     gap: Scalar | None = None,
 ) -> Row:
-    """Return the constraint row of `n . (v + w x arm)`, the velocity of a material point along a
-    direction n.
+    """Return the constraint row of `direction . (v + w x arm)`, the velocity of a material point of
+    body i along a direction.
 
     The point may move over the body (`armdot` is the total rate of the arm), and the direction may
     rotate.
     """
     body = bodies[i]
-    g = n @ body.turning(armdot) + ndot @ (body.v + body.turning(arm))
-    return Row(label, {i: (n, cross(arm, n))}, g, gap)
+    g = direction @ body.cross_with_rotation(armdot) + direction_rate @ (
+        body.v + body.cross_with_rotation(arm)
+    )
+    return Row(label, {i: (direction, cross(arm, direction))}, g, gap)
 
 
-def across_axis(axis: Array) -> tuple[Array, Array, Array]:
+def orthonormal_axes(axis: Array) -> tuple[Array, Array, Array]:
     """Return three right-handed orthonormal vectors (a, b, c) with a along an axis.
 
     The components of the axis may be symbols if one of them is zero.
@@ -142,34 +155,34 @@ def across_axis(axis: Array) -> tuple[Array, Array, Array]:
     return a, b, cross(a, b)
 
 
-def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+def joint_angle_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     """Return the angular rate of a joint as a linear form; its position residual is the angle
     (rad).
     """
-    a, b, c = across_axis(joint.axis)
+    a, b, c = orthonormal_axes(joint.axis)
     first = bodies[i]
     second = bodies[j]
     axis = first.R @ a
     reference = second.R @ b
     angle = atan2(reference @ (first.R @ c), reference @ (first.R @ b))
-    g = first.turning(axis) @ (second.w - first.w)
+    g = first.cross_with_rotation(axis) @ (second.w - first.w)
     return Row(joint.name, {i: (ZERO_VECTOR, -axis), j: (ZERO_VECTOR, axis)}, g, angle, angle=True)
 
 
-def joint_length(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+def joint_length_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     """Return the sliding rate of a joint as a linear form; its position residual is the length (m)."""
     axis = bodies[i].R @ (joint.axis / norm(joint.axis))
-    return coincidence(joint.name, i, j, bodies, joint.through, axis)
+    return common_point_row(joint.name, i, j, bodies, joint.through, axis)
 
 
-def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+def joint_coordinate_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     """Return the rate of a joint as a linear form; its position residual is the joint coordinate r.
 
     For helical joints r follows from the length, which is unique, unlike the angle.
     """
     if joint.slide == 0.0:
-        return joint_angle(joint, i, j, bodies)
-    return scale_row(joint_length(joint, i, j, bodies), 1.0 / joint.slide)
+        return joint_angle_row(joint, i, j, bodies)
+    return scale_row(joint_length_row(joint, i, j, bodies), 1.0 / joint.slide)
 
 
 def scale_row(row: Row, factor: Scalar) -> Row:
@@ -184,10 +197,10 @@ def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 
     For a hinge the length is zero; otherwise the angle is `turn / slide` times the length.
     """
-    length = joint_length(joint, i, j, bodies)
+    length = joint_length_row(joint, i, j, bodies)
     if joint.slide == 0.0:
         return length
-    angle = joint_angle(joint, i, j, bodies)
+    angle = joint_angle_row(joint, i, j, bodies)
     length_term = scale_row(length, -joint.turn / joint.slide)
     assert angle.gap is not None and length_term.gap is not None
     parts = {
@@ -200,22 +213,22 @@ def joint_constraint_rows(
     joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar
 ) -> list[Row]:
     """Return the five constraint rows of a joint, and a sixth if its motion is prescribed."""
-    a, b, c = across_axis(joint.axis)
+    a, b, c = orthonormal_axes(joint.axis)
     first = bodies[i]
     second = bodies[j]
     A2 = second.R @ a
     B1 = first.R @ b
     C1 = first.R @ c
     rows = [
-        perpendicular(f"{joint.name}.bend_{k}", i, j, bodies, u, A2)
+        perpendicular_row(f"{joint.name}.bend_{k}", i, j, bodies, u, A2)
         for k, u in zip("bc", (B1, C1), strict=True)
     ]
     for k, u in zip("bc", (B1, C1), strict=True):
         label = f"{joint.name}.point_{k}"
-        rows.append(coincidence(label, i, j, bodies, joint.through, u))
+        rows.append(common_point_row(label, i, j, bodies, joint.through, u))
     rows.append(replace(screw_row(joint, i, j, bodies), label=f"{joint.name}.screw"))
     if joint.motion is not None:
-        coordinate = joint_coordinate(joint, i, j, bodies)
+        coordinate = joint_coordinate_row(joint, i, j, bodies)
         r, rate, rate_of_rate = joint.motion(t)
         label = f"{joint.name}.motion"
         rows.append(
@@ -237,7 +250,7 @@ def loop_rows(loop: Loop, i: int, j: int, bodies: list[Placed]) -> list[Row]:
     body i.
     """
     return [
-        coincidence(f"{loop.name}.{axis}", i, j, bodies, loop.point, bodies[i].R @ n)
+        common_point_row(f"{loop.name}.{axis}", i, j, bodies, loop.point, bodies[i].R @ n)
         for axis, n in zip("xyz", WORLD_AXES, strict=True)
     ]
 
@@ -275,14 +288,14 @@ def contact_constraint_rows(
     surface = contact.surface.turned(body.R)
     guide = body.R @ contact.guide
     arm = body.arm(contact.centre) + surface.support(VERTICAL)
-    armdot = body.turning(arm) + surface.support_rate(VERTICAL, cross(VERTICAL, body.w))
+    armdot = body.cross_with_rotation(arm) + surface.support_rate(VERTICAL, cross(VERTICAL, body.w))
     axes = contact.frame(world, guide)
-    rates = contact.frame_rate(world, ZERO_VECTOR, guide, body.turning(guide))
+    rates = contact.frame_rate(world, ZERO_VECTOR, guide, body.cross_with_rotation(guide))
     position = body.x + arm - (anchor if contact.anchored else ZERO_VECTOR)
     size = 1.0 if contact.anchored else norm(cross(VERTICAL, guide))
     return [
         replace(
-            point_velocity(
+            point_velocity_row(
                 f"{contact.name}.{k}",
                 i,
                 bodies,
@@ -299,7 +312,7 @@ def contact_constraint_rows(
     ]
 
 
-def base_twist(bodies: list[Placed]) -> list[Row]:
+def base_twist_rows(bodies: list[Placed]) -> list[Row]:
     """Return the base's twist as six linear forms: velocity of the base's origin, and angular
     velocity.
 
@@ -307,11 +320,15 @@ def base_twist(bodies: list[Placed]) -> list[Row]:
     """
     base = bodies[0]
     arm = base.arm(np.zeros(3))
-    armdot = base.turning(arm)
+    armdot = base.cross_with_rotation(arm)
     rows = []
     for k in range(3):
         n = base.R[:, k]
-        rows.append(point_velocity(f"V{'xyz'[k]}", 0, bodies, arm, armdot, n, base.turning(n)))
+        rows.append(
+            point_velocity_row(
+                f"V{'xyz'[k]}", 0, bodies, arm, armdot, n, base.cross_with_rotation(n)
+            )
+        )
     return rows + [Row(f"W{'xyz'[k]}", {0: (ZERO_VECTOR, base.R[:, k])}, 0.0) for k in range(3)]
 
 
@@ -324,12 +341,12 @@ def base_rows(model: Model, bodies: list[Placed], home: Array) -> list[Row]:
     arm = base.arm(np.zeros(3))
     position = base.x + arm - home
     rows = [
-        point_velocity(
+        point_velocity_row(
             f"base.{'xyz'[k]}",
             0,
             bodies,
             arm,
-            base.turning(arm),
+            base.cross_with_rotation(arm),
             WORLD_AXES[k],
             ZERO_VECTOR,
             position[k],
@@ -388,7 +405,8 @@ class AbsoluteEquations:
     M: list[Array]  # mass matrix of each body, (6, 6)
     Q: list[Array]  # applied force of each body, (6,)
     rows: list[Row]  # constraint rows of joints, contacts, couplings and the base
-    # User's speeds (base twist, joint rates) as linear forms; residuals are joint coordinates
+    # The user's speeds (base twist, joint rates) as linear forms of y; their position residuals are
+    # the joint coordinates
     user: list[Row]
     bodies: list[Placed]
 
@@ -409,12 +427,12 @@ def absolute_equations(
     """
     place = {b.name: k for k, b in enumerate(model.bodies)}
     rows = base_rows(model, bodies, home)
-    user_rows = base_twist(bodies)
+    user_rows = base_twist_rows(bodies)
     for joint in model.joints:
         i = place[joint.parent]
         j = place[joint.child]
         rows += joint_constraint_rows(joint, i, j, bodies, t)
-        user_rows.append(joint_coordinate(joint, i, j, bodies))
+        user_rows.append(joint_coordinate_row(joint, i, j, bodies))
     for coupling in model.couplings:
         if isinstance(coupling, Loop):
             rows += loop_rows(coupling, place[coupling.other], place[coupling.body], bodies)

@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Array, Scalar, array, blocks, is_zero
 from draisine.mechanics.formulations._tree_kernel import (
     JointStep,
     TreeElimination,
-    screw,
+    joint_screw,
     twist_from_parent,
     wrench_to_parent,
 )
@@ -38,7 +38,7 @@ class _Bodies:
         self.links = solver.tree.links
         self.lag = force[6:] - required.joint
         self.armatures = [joint.armature for joint in solver.tree.model.joints]
-        self.I = [_inertia(link) for link in self.links]
+        self.I = [_spatial_inertia(link) for link in self.links]
         self.p = [
             np.concatenate([required.force[j], required.moment[j]]) for j in range(len(self.links))
         ]
@@ -57,7 +57,7 @@ class _Bodies:
         link = self.links[j]
         lag = self.lag[step.joint]
         armature = self.armatures[step.joint]
-        S = screw(link)
+        S = joint_screw(link)
         U = self.I[j] @ S
         D = S @ U + armature
         if step.row is None:
@@ -70,14 +70,15 @@ class _Bodies:
         else:
             offset = target / step.pivot
             gain = step.rho
-            # Projected inertia (1 - gain S') I (1 - S gain'), as two outer products.
+            # Projected inertia (1 - gain S') I (1 - S gain') of the link, written as two outer
+            # products because these need the fewest operations.
             half_term = U - gain * (0.5 * D)
             I_remaining = self.I[j] - np.outer(gain, half_term) - np.outer(half_term, gain)
             bias = self.p[j] + U * offset
             p_remaining = bias - gain * (S @ bias + armature * offset - lag)
         self.rates[step.joint] = (offset, gain)
         i = link.parent
-        self.I[i] = self.I[i] + _inertia_in_parent(I_remaining, self.geo.E[j], self.geo.p[j])
+        self.I[i] = self.I[i] + _transfer_inertia(I_remaining, self.geo.E[j], self.geo.p[j])
         self.p[i] = self.p[i] + wrench_to_parent(self.geo, j, p_remaining)
 
     def _eliminate_rotor(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
@@ -88,7 +89,8 @@ class _Bodies:
         armature = self.armatures[rotor.joint]
         inertia = rotor.inertia + armature
         if step.row is None:
-            # Without armature the share is exactly 1; a division would leave a traced expression.
+            # Without armature this ratio of inertias is exactly 1. A division would leave a traced
+            # expression that is not recognised as 1.
             share = 1.0 if is_zero(armature) else rotor.inertia / inertia
             offset = lag / inertia
             gain = share * axle
@@ -128,7 +130,7 @@ def accelerations(
     tree = solver.tree
     links = solver.tree.links
     bodies = _Bodies(solver, required, force)
-    rows = solver.reduce(targets)
+    rows = solver.eliminate_right_side(targets)
     for step in solver.steps:
         bodies.eliminate_joint(step, 0.0 if step.row is None else rows[step.row])
     twist = list(tree.model.twist)
@@ -149,7 +151,7 @@ def accelerations(
         joint_acceleration = offset - gain @ incoming
         rates[n + step.joint] = joint_acceleration
         if not step.spins:
-            a[j] = incoming + screw(link) * joint_acceleration
+            a[j] = incoming + joint_screw(link) * joint_acceleration
     return array(rates)
 
 
@@ -167,7 +169,7 @@ def _base_acceleration(solver: TreeElimination, I: Array, p: Array, targets: lis
     return particular + H @ solve_symmetric(H.T @ (I @ H), H.T @ -(p + I @ particular))
 
 
-def _inertia(link: Link) -> Array:
+def _spatial_inertia(link: Link) -> Array:
     """Return the inertia (6, 6) of a link about its origin."""
     G = link.G
     S = link.S
@@ -176,8 +178,10 @@ def _inertia(link: Link) -> Array:
     return inertia if link.added is None else inertia + link.added
 
 
-def _inertia_in_parent(I: Array, E: Array, p: Array) -> Array:  # noqa: E741
-    """Return an inertia (6, 6) of the child in the parent's frame (E, p)."""
+def _transfer_inertia(I: Array, E: Array, p: Array) -> Array:  # noqa: E741
+    """Return the inertia (6, 6) of a child link in its parent's frame; the child's frame has axes E
+    and origin p (m).
+    """
     A = E @ I[:3, :3] @ E.T
     B = E @ I[:3, 3:] @ E.T
     J = E @ I[3:, 3:] @ E.T

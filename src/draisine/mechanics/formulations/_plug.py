@@ -16,7 +16,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.algebra.trace import Expr, Graph, reachable
 from draisine.errors import ModelError, ParameterError
-from draisine.mechanics.applied import limit_inputs
+from draisine.mechanics.applied import limit_motor_torques
 from draisine.model import Model
 
 
@@ -172,7 +172,7 @@ def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot
     """Return the torques of all joints (n,), N m or N: inputs limited by motors, plus springs and
     dampers.
     """
-    supplied = limit_inputs(model, inputs, rdot)
+    supplied = limit_motor_torques(model, inputs, rdot)
     return array(
         [
             supplied[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
@@ -218,7 +218,8 @@ def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
             raise ParameterError(f"state: {name} has shape {value.shape}; it must be ({size},).")
         if not np.all(np.isfinite(value)):
             raise ParameterError(f"state: {name} has entries that are not finite numbers.")
-    # A tolerance of 1e-6 accepts quaternions that files and tables round to six digits.
+    # Relative tolerance 1e-6: accepts quaternions from files and tables that are rounded to six
+    # digits.
     if abs(np.linalg.norm(state.q) - 1.0) > 1e-6:
         raise ParameterError("state: the length of the quaternion q is not 1. Normalise it.")
     names = model.inputs

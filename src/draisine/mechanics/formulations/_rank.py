@@ -50,8 +50,8 @@ class RedundantRow:
 
     label: str
     repeats: tuple[str, ...]  # labels of the constraint rows on which this row depends
-    # Parameters at whose present values the row is redundant, while it is independent at other
-    # values; empty if the row is always redundant
+    # Parameters whose values make the row redundant, while it is independent at other values; empty
+    # if the row is redundant for all values
     parameters: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -67,10 +67,11 @@ class Survey:
 
     labels: tuple[str, ...]  # labels of all constraint rows
     redundant: tuple[RedundantRow, ...] = ()
-    # Labels of constraint rows that are dependent in the zero configuration, but not near it
+    # Labels of the constraint rows that are linearly dependent in the zero configuration, but not
+    # near it
     singular: tuple[str, ...] = ()
-    # Quaternion of the internal base frame and joint coordinates at which pivots are chosen; None
-    # for the zero configuration.
+    # Base quaternion (internal frame) and joint coordinates of the configuration in which pivots
+    # are chosen; None for the zero configuration
     nominal: tuple[Floats, Floats] | None = None
 
     @property
@@ -93,7 +94,8 @@ class NumericalConfiguration:
     @cached_property
     def rows(self) -> projected.Rows:
         """Geometry and constraint rows of the configuration."""
-        # `check_rows` reports undefined constraint rows
+        # Suppress the warnings of undefined constraint rows (a wheel that lies flat): `check_rows`
+        # reports these rows by name.
         with np.errstate(divide="ignore", invalid="ignore"):
             return projected.constraint_rows(self.tree, self.mode, rotation(self.q), self.r, self.p)
 
@@ -130,8 +132,9 @@ class NumericalConfiguration:
             else 0
         )
 
-    def closed(self, anchors: Floats) -> tuple["NumericalConfiguration", float]:
-        """Return the nearest configuration on the constraint manifold, and its largest residual.
+    def project_to_manifold(self, pin_positions: Floats) -> tuple["NumericalConfiguration", float]:
+        """Return the nearest configuration on the constraint manifold for the given positions of
+        pins (m), and its largest residual.
 
         Newton's method with minimum-norm steps closes all holonomic constraints.
         """
@@ -139,22 +142,25 @@ class NumericalConfiguration:
         error = np.inf
         columns = free_columns(self.tree.model)
         for _ in range(40):
-            values, rows, _ = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
+            values, rows, _ = projected.holonomic_residuals(
+                place.rows, place.r, place.t, pin_positions
+            )
             previous_error = error
             error = float(np.abs(np.array(values, float)).max(initial=0.0))
             if error < 1e-14 or not error < previous_error:
                 break
             J = np.array(rows, float)[:, columns]
-            # Far from the manifold, redundant rows differ from each other by about the residual.
-            # Their difference is a row with a small singular value, which would cause a large
-            # step: truncate it.
+            # Far from the constraint manifold, redundant rows differ from each other by about the
+            # residual. Their difference has a small singular value, which would cause a large step.
+            # Therefore truncate it.
             cutoff = min(0.1, max(1e-9, 10 * error))
             step = -np.linalg.lstsq(J, np.array(values, float), rcond=cutoff)[0]
-            # A bound of 0.3 (rad or m) keeps a step within the range of the linearisation.
-            place = place.moved(step / max(1.0, float(np.abs(step).max()) / 0.3))
+            # At most 0.3 (rad or m) per step keeps the configuration within the range of the
+            # linearisation.
+            place = place.displaced(step / max(1.0, float(np.abs(step).max()) / 0.3))
         return place, error
 
-    def moved(self, step: Floats, t: float | None = None) -> "NumericalConfiguration":
+    def displaced(self, step: Floats, t: float | None = None) -> "NumericalConfiguration":
         """Return the configuration displaced by a step of speeds (V at the reference point, W,
         rdot).
         """
@@ -165,7 +171,7 @@ class NumericalConfiguration:
         t = self.t if t is None else t
         return replace(self, q=q / np.linalg.norm(q), p=p, r=self.r + speeds[6:], t=t)
 
-    def anchors(self) -> Floats:
+    def pin_positions(self) -> Floats:
         """Return the positions of the pins in the world, concatenated."""
         pins = [
             point.c
@@ -204,15 +210,17 @@ def survey_redundancy(
     labels = tuple(constraints.row_labels(model, mode))
     start = make_zero_configuration(model, mode)
     projected.check_rows(start.C, labels)
-    anchors = start.anchors()
-    nominal, error = start.closed(anchors)
+    anchors = start.pin_positions()
+    nominal, error = start.project_to_manifold(anchors)
     if not error < CLOSURE_TOLERANCE:
         _check_configuration(nominal, anchors, labels, error)
         nominal = start
     if nominal.rank() == len(labels):
         return Survey(labels, nominal=_nominal_configuration(start, nominal))
     neighbours = [
-        place for place in _neighbours(nominal, anchors) if place.rank() >= nominal.rank()
+        place
+        for place in _find_nearby_configurations(nominal, anchors)
+        if place.rank() >= nominal.rank()
     ]
     rank = max([nominal.rank(), *(place.rank() for place in neighbours)])
     singular = nominal.rank() < rank
@@ -221,10 +229,10 @@ def survey_redundancy(
             (place for place in neighbours if place.rank() == rank),
             key=lambda place: _smallest_singular_value(place, rank),
         )
-    _check_speeds(nominal, rank, labels)
-    keep = independent_rows(nominal.C, constraints.holonomic(model, mode), rank)
-    redundant = _redundant_rows(draw, parameters, nominal, keep, labels)
-    dependent = _dependent(start.C[keep]) if singular else ()
+    _check_prescribed_speeds(nominal, rank, labels)
+    keep = independent_rows(nominal.C, constraints.holonomic_flags(model, mode), rank)
+    redundant = _describe_redundant_rows(draw, parameters, nominal, keep, labels)
+    dependent = _find_dependent_rows(start.C[keep]) if singular else ()
     names = tuple(labels[keep[k]] for k in dependent)
     return Survey(labels, redundant, names, _nominal_configuration(start, nominal))
 
@@ -243,7 +251,9 @@ def redundant_rows_at(
     place = replace(
         make_zero_configuration(model, mode), q=np.asarray(q, float), r=np.asarray(r, float)
     )
-    keep = independent_rows(place.C, constraints.holonomic(model, mode), survey_redundancy.rank)
+    keep = independent_rows(
+        place.C, constraints.holonomic_flags(model, mode), survey_redundancy.rank
+    )
     return tuple(label for k, label in enumerate(survey_redundancy.labels) if k not in keep)
 
 
@@ -257,7 +267,9 @@ def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
     return independent_vectors(C, [], DEPENDENCE_TOLERANCE, order, rank)
 
 
-def _neighbours(nominal: NumericalConfiguration, anchors: Floats) -> list[NumericalConfiguration]:
+def _find_nearby_configurations(
+    nominal: NumericalConfiguration, pin_positions: Floats
+) -> list[NumericalConfiguration]:
     """Return up to three configurations on the constraint manifold near a nominal one.
 
     Each has another time, so that prescribed joints are displaced as well.
@@ -266,8 +278,8 @@ def _neighbours(nominal: NumericalConfiguration, anchors: Floats) -> list[Numeri
     columns = len(free_columns(nominal.tree.model))
     neighbours = []
     for t in (0.0731, 0.2173, 0.4419):
-        displaced = nominal.moved(0.1 * rng.uniform(-1, 1, columns), nominal.t + t)
-        place, error = displaced.closed(anchors)
+        displaced = nominal.displaced(0.1 * rng.uniform(-1, 1, columns), nominal.t + t)
+        place, error = displaced.project_to_manifold(pin_positions)
         if error < CLOSURE_TOLERANCE:
             neighbours.append(place)
     return neighbours
@@ -276,20 +288,20 @@ def _neighbours(nominal: NumericalConfiguration, anchors: Floats) -> list[Numeri
 def _nominal_configuration(
     start: NumericalConfiguration, nominal: NumericalConfiguration
 ) -> tuple[Floats, Floats] | None:
-    """Return base quaternion (internal frame) and joint coordinates of `nominal`; None if it is the
-    zero configuration.
+    """Return base quaternion (internal frame) and joint coordinates of the configuration `nominal`;
+    None if it is the zero configuration.
     """
     drawing = np.zeros_like(start.r)
     distance = max(np.abs(nominal.q - start.q).max(), np.abs(nominal.r - drawing).max(initial=0.0))
     return (nominal.q, nominal.r) if distance > 1e-6 else None
 
 
-def _smallest_singular_value(place: NumericalConfiguration, rank: int) -> float:
+def _smallest_singular_value(configuration: NumericalConfiguration, rank: int) -> float:
     """Return the smallest of the `rank` largest singular values of the constraint matrix."""
-    return float(np.linalg.svd(place.C, compute_uv=False)[rank - 1])
+    return float(np.linalg.svd(configuration.C, compute_uv=False)[rank - 1])
 
 
-def _dependent(
+def _find_dependent_rows(
     C: Floats, b: Floats | None = None, tolerance: float = DEPENDENCE_TOLERANCE
 ) -> tuple[int, ...]:
     """Return the indices of the rows of C that are linearly dependent; with b, only of those rows whose
@@ -304,14 +316,19 @@ def _dependent(
 
 
 def _check_configuration(
-    place: NumericalConfiguration, anchors: Floats, labels: Sequence[str], error: float
+    configuration: NumericalConfiguration,
+    pin_positions: Floats,
+    labels: Sequence[str],
+    error: float,
 ) -> None:
     """Raise an error if holonomic constraints contradict each other."""
-    values, rows, indices = projected.holonomic_residuals(place.rows, place.r, place.t, anchors)
-    J = np.array(rows, float)[:, free_columns(place.tree.model)]
+    values, rows, indices = projected.holonomic_residuals(
+        configuration.rows, configuration.r, configuration.t, pin_positions
+    )
+    J = np.array(rows, float)[:, free_columns(configuration.tree.model)]
     if np.linalg.matrix_rank(J, tol=CONTRADICTION_TOLERANCE) == len(J):
         return
-    dependent = _dependent(J, np.array(values, float), CONTRADICTION_TOLERANCE)
+    dependent = _find_dependent_rows(J, np.array(values, float), CONTRADICTION_TOLERANCE)
     names = [labels[indices[k]] for k in dependent]
     raise RedundancyError(
         f"The constraint rows {', '.join(names)} contradict each other: they cannot all be closed; the "
@@ -319,19 +336,23 @@ def _check_configuration(
     )
 
 
-def _check_speeds(place: NumericalConfiguration, rank: int, labels: Sequence[str]) -> None:
+def _check_prescribed_speeds(
+    configuration: NumericalConfiguration, rank: int, labels: Sequence[str]
+) -> None:
     """Raise an error if the velocities that constraint rows prescribe contradict each other."""
-    speeds = np.linalg.lstsq(place.C, place.b, rcond=DEPENDENCE_TOLERANCE)[0]
-    violation = place.b - place.C @ speeds
+    speeds = np.linalg.lstsq(configuration.C, configuration.b, rcond=DEPENDENCE_TOLERANCE)[0]
+    violation = configuration.b - configuration.C @ speeds
     if np.abs(violation).max(initial=0.0) <= 1e-9 * max(
-        1.0, float(np.abs(place.b).max(initial=0.0))
+        1.0, float(np.abs(configuration.b).max(initial=0.0))
     ):
         return
-    names = [labels[k] for k in _dependent(place.C, place.b)]
+    names = [labels[k] for k in _find_dependent_rows(configuration.C, configuration.b)]
     prescribed = [k for k, label in enumerate(labels) if label.endswith(".motion")]
     others = [k for k in range(len(labels)) if k not in prescribed]
     other_rank = (
-        int(np.linalg.matrix_rank(place.C[others], tol=DEPENDENCE_TOLERANCE)) if others else 0
+        int(np.linalg.matrix_rank(configuration.C[others], tol=DEPENDENCE_TOLERANCE))
+        if others
+        else 0
     )
     reason = ""
     if prescribed:
@@ -345,21 +366,23 @@ def _check_speeds(place: NumericalConfiguration, rank: int, labels: Sequence[str
     )
 
 
-def _redundant_rows(
+def _describe_redundant_rows(
     draw: Callable[[Mapping[str, float]], Model],
     parameters: Mapping[str, float],
-    nominal: NumericalConfiguration,
-    keep: Sequence[int],
+    configuration: NumericalConfiguration,
+    independent_rows: Sequence[int],
     labels: Sequence[str],
 ) -> tuple[RedundantRow, ...]:
     """Return the redundant constraint rows, with the rows and the parameter values on which they depend.
 
     Parameters are perturbed by 3 to 10 %, first all together and, if a row becomes independent, one by one.
     """
-    redundant = [k for k in range(len(labels)) if k not in keep]
-    shares = np.linalg.lstsq(nominal.C[keep].T, nominal.C[redundant].T, rcond=None)[0]
+    redundant = [k for k in range(len(labels)) if k not in independent_rows]
+    shares = np.linalg.lstsq(
+        configuration.C[independent_rows].T, configuration.C[redundant].T, rcond=None
+    )[0]
     repeats = [
-        tuple(labels[k] for k, x in zip(keep, column, strict=True) if abs(x) > 1e-6)
+        tuple(labels[k] for k, x in zip(independent_rows, column, strict=True) if abs(x) > 1e-6)
         for column in shares.T
     ]
     rng = np.random.default_rng(3)
@@ -368,9 +391,13 @@ def _redundant_rows(
         for name, x in parameters.items()
     }
     freeing_parameters: dict[int, list[str]] = {k: [] for k in redundant}
-    if _independent_at(draw, {**parameters, **perturbed}, nominal, keep, redundant):
+    if _find_conditionally_redundant(
+        draw, {**parameters, **perturbed}, configuration, independent_rows, redundant
+    ):
         for name, x in perturbed.items():
-            for k in _independent_at(draw, {**parameters, name: x}, nominal, keep, redundant):
+            for k in _find_conditionally_redundant(
+                draw, {**parameters, name: x}, configuration, independent_rows, redundant
+            ):
                 freeing_parameters[k].append(name)
     return tuple(
         RedundantRow(labels[k], rows, tuple(freeing_parameters[k]))
@@ -378,33 +405,37 @@ def _redundant_rows(
     )
 
 
-def _independent_at(
+def _find_conditionally_redundant(
     draw: Callable[[Mapping[str, float]], Model],
     parameters: Mapping[str, float],
     configuration: NumericalConfiguration,
-    keep: Sequence[int],
+    independent_rows: Sequence[int],
     redundant: Sequence[int],
 ) -> list[int]:
-    """Return those redundant constraint rows that become independent of the kept rows at other
-    parameter values.
+    """Return those redundant constraint rows that become independent of the rows `independent_rows`
+    at other parameter values.
 
     The rank is computed near a configuration. If these parameters are physically invalid, no row is
     returned.
     """
     try:
-        # Perturbed parameters may cause warnings that do not concern the user.
+        # Perturbed parameters may cause warnings about values that the user has not chosen.
         with warnings.catch_warnings(action="ignore"):
             start = make_zero_configuration(draw(parameters), configuration.mode)
-        anchors = start.anchors()
-        nearby, error = replace(start, r=configuration.r, t=configuration.t).closed(anchors)
-        places = [nearby, *_neighbours(nearby, anchors)]
+        anchors = start.pin_positions()
+        nearby, error = replace(start, r=configuration.r, t=configuration.t).project_to_manifold(
+            anchors
+        )
+        places = [nearby, *_find_nearby_configurations(nearby, anchors)]
     except (DraisineError, ZeroDivisionError, FloatingPointError):
         return []
-    holonomic = constraints.holonomic(nearby.tree.model, nearby.mode)
+    holonomic = constraints.holonomic_flags(nearby.tree.model, nearby.mode)
     distance = np.zeros(len(redundant))
     for place in places:
-        shares = np.linalg.lstsq(place.C[keep].T, place.C[redundant].T, rcond=None)[0]
-        remainders = np.linalg.norm(place.C[redundant].T - place.C[keep].T @ shares, axis=0)
+        shares = np.linalg.lstsq(place.C[independent_rows].T, place.C[redundant].T, rcond=None)[0]
+        remainders = np.linalg.norm(
+            place.C[redundant].T - place.C[independent_rows].T @ shares, axis=0
+        )
         distance = np.maximum(distance, remainders)
     return [
         k

@@ -55,35 +55,42 @@ class LocalRow:
 
     link: int  # index of the link
     w: Array  # coefficients of the link's twist in the link's frame, (6,)
-    # Index of the rotor's joint, or of the prescribed joint; None for a contact
+    # Index of the joint whose rate enters the row (a rotor's or a prescribed joint); None for a
+    # contact of a link
     joint: int | None = None
     s: Scalar = 0.0
 
-    def of(self, vel: Velocities) -> Scalar:
+    def evaluate(self, vel: Velocities) -> Scalar:
         """Return the value of the constraint row, `w . (V, W) + s rate`, for given velocities."""
         value = self.w @ np.concatenate([vel.V_link[self.link], vel.W[self.link]])
         return value if self.joint is None else value + self.s * vel.rdot[self.joint]
 
 
-def directions(tree: Tree, geo: Geometry, world: Ground, a: Active) -> Array:
+def blocked_directions(tree: Tree, geo: Geometry, world: Ground, contact: Active) -> Array:
     """Return the blocked directions of a contact in the axes of its link, one per row.
 
     A contact that blocks all directions has rows along the link's axes.
     """
-    if len(a.names) == 3 and a.holds_all:
+    if len(contact.names) == 3 and contact.holds_all:
         return np.eye(3)
-    axes = a.contact.frame(world.R @ geo.R0[a.point.link], _guide(tree, a))
-    return array([list(axes[name]) for name in a.names])
+    axes = contact.contact.frame(
+        world.R @ geo.R0[contact.point.link], _guiding_direction(tree, contact)
+    )
+    return array([list(axes[name]) for name in contact.names])
 
 
-def _guide(tree: Tree, a: Active) -> Array:
+def _guiding_direction(tree: Tree, contact: Active) -> Array:
     """Return the guiding direction of a contact (the axle of a wheel), in the frame of its link."""
-    return tree.axes(a.contact.body) @ a.contact.guide
+    return tree.axes_in_link(contact.contact.body) @ contact.contact.guide
 
 
-def _touching_point(a: Active) -> Array:
+def _touching_point(contact: Active) -> Array:
     """Return the touching point of a contact in the frame of its link (m)."""
-    return a.point.rho if a.point.rotor is None else a.point.rotor.centre + a.point.rho
+    return (
+        contact.point.rho
+        if contact.point.rotor is None
+        else contact.point.rotor.centre + contact.point.rho
+    )
 
 
 def local_rows(
@@ -96,7 +103,7 @@ def local_rows(
     for a in active:
         x = _touching_point(a)
         rotor = a.point.rotor
-        for n in directions(tree, geo, world, a):
+        for n in blocked_directions(tree, geo, world, a):
             w = np.concatenate([n, cross(x, n)])
             if rotor is None:
                 rows.append(LocalRow(a.point.link, w))
@@ -138,11 +145,11 @@ def local_targets(
             spin = vel.rdot[rotor.joint]
             velocity = velocity + spin * cross(rotor.axis, a.point.rho)
             acceleration = acceleration + spin * cross(rotor.axis, rhodot)
-        n = directions(tree, geo, world, a)
+        n = blocked_directions(tree, geo, world, a)
         ndot = np.zeros((3, 3))
         if not (len(a.names) == 3 and a.holds_all):
             R = world.R @ geo.R0[j]
-            rates = a.contact.frame_rate(R, W, _guide(tree, a), np.zeros(3))
+            rates = a.contact.frame_rate(R, W, _guiding_direction(tree, a), np.zeros(3))
             ndot = array([list(rates[name]) for name in a.names])
         targets += [-(n[k] @ acceleration) - ndot[k] @ velocity for k in range(len(a.names))]
     return targets + [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
@@ -157,11 +164,12 @@ class JointStep:
     joint: int
     link: int
     spins: bool  # whether the joint is that of a rotor, not that of the link itself
-    # Index of the constraint row that determines the joint rate; None if the rate is independent
+    # Index of the constraint row that determines the joint rate; None if the joint rate is an
+    # independent speed
     row: int | None
     pivot: Scalar
     rho: Array  # coefficients w divided by the pivot
-    # (index of the row, elimination factor) of the other constraint rows at the joint
+    # Elimination factors of the other constraint rows at this joint, as (index of the row, factor)
     factors: list[tuple[int, Scalar]]
 
 
@@ -184,27 +192,27 @@ class TreeElimination:
         """Values of all pivots of the elimination, those of joints first, then those of the base."""
         return [s.pivot for s in self.steps if s.row is not None] + self.base.pivot
 
-    def _columns(self) -> int:
+    def _count_base_speeds(self) -> int:
         """Return the number of free components of the base's twist."""
         return len(self.tree.model.twist)
 
-    def reduce(self, rows: Sequence[Scalar]) -> list[Scalar]:
+    def eliminate_right_side(self, targets: Sequence[Scalar]) -> list[Scalar]:
         """Return the right-hand sides of the constraint rows after forward elimination."""
-        reduced = list(rows)
+        reduced = list(targets)
         for step in self.steps:
             if step.row is not None:
                 for k, factor in step.factors:
                     reduced[k] = reduced[k] - factor * reduced[step.row]
         return reduced
 
-    def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the free speeds; b contains the right-hand sides of the constraint rows, then the
-        independent speeds u.
+    def solve(self, right_side: Sequence[Scalar]) -> Array:
+        """Return the free speeds for a right-hand side that contains the targets of the constraint
+        rows, then the independent speeds u.
         """
-        n = self._columns()
+        n = self._count_base_speeds()
         links = self.tree.links
-        rows = self.reduce(b[: self.count])
-        u = b[self.count :]
+        rows = self.eliminate_right_side(right_side[: self.count])
+        u = right_side[self.count :]
         independent_speeds = dict(zip(self.independent, u, strict=True))
         base_targets = [rows[k] for k in self.base_rows] + [
             independent_speeds[k] for k in self.independent if k < n
@@ -227,14 +235,14 @@ class TreeElimination:
                 rate = (0.0 if is_zero(target) else target / step.pivot) - step.rho @ incoming
             speeds[n + step.joint] = rate
             if not step.spins:
-                twists[j] = incoming + screw(link) * rate
+                twists[j] = incoming + joint_screw(link) * rate
         return array(speeds)
 
-    def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return y of A' y = c: multipliers of the constraint rows, then forces along the
-        independent speeds.
+    def solve_transposed(self, right_side: Sequence[Scalar]) -> Array:
+        """Return the solution y of A' y = right_side, with the factorised matrix A: multipliers of
+        the constraint rows, then forces along the independent speeds.
         """
-        n = self._columns()
+        n = self._count_base_speeds()
         links = self.tree.links
         wrenches = [array([0.0] * 6) for _ in links]
         y: dict[int, Scalar] = {}
@@ -242,9 +250,9 @@ class TreeElimination:
         for step in self.steps:
             j = step.link
             link = links[step.link]
-            force = c[n + step.joint]
+            force = right_side[n + step.joint]
             if not step.spins:
-                force = force + screw(link) @ wrenches[j]
+                force = force + joint_screw(link) @ wrenches[j]
             if step.row is None:
                 independent_forces[n + step.joint] = force
             else:
@@ -254,7 +262,7 @@ class TreeElimination:
                 wrenches[link.parent] = wrenches[link.parent] + wrench_to_parent(
                     self.geo, j, wrenches[j]
                 )
-        base_wrench = wrenches[0][list(self.tree.model.twist)] + array(list(c[:n]))
+        base_wrench = wrenches[0][list(self.tree.model.twist)] + array(list(right_side[:n]))
         base_multipliers = list(self.base.solve_transposed(list(base_wrench)))
         base_speeds = [k for k in self.independent if k < n]
         y |= dict(zip(self.base_rows, base_multipliers, strict=False))
@@ -270,7 +278,7 @@ class TreeElimination:
         )
 
 
-def screw(link: Link) -> Array:
+def joint_screw(link: Link) -> Array:
     """Return the twist (6,) of a link per unit rate of its joint, in the link's frame."""
     return array([0.0, 0.0, link.slide, 0.0, 0.0, link.turn])
 
@@ -290,7 +298,7 @@ def wrench_to_parent(geo: Geometry, j: int, wrench: Array) -> Array:
     return np.concatenate([force, E @ wrench[3:] + cross(geo.p[j], force)])
 
 
-def _inward(
+def _eliminate_inward(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], choose: ChooseRow
 ) -> tuple[list[JointStep], list[tuple[int, Array]]]:
     """Return the elimination steps from the leaves to the base, and the constraint rows that remain
@@ -313,7 +321,7 @@ def _inward(
             rows_at[j] += remaining
         if j == 0:
             break
-        S = screw(link)
+        S = joint_screw(link)
         acting = [*joint_rows.get(link.joint, []), *((k, w, S @ w) for k, w in rows_at[j])]
         remaining = _eliminate_joint(steps, link.joint, j, False, acting, choose)
         rows_at[link.parent] += [(k, wrench_to_parent(geo, j, w)) for k, w in remaining]
@@ -321,24 +329,31 @@ def _inward(
 
 
 def _eliminate_joint(
-    steps: list[JointStep], joint: int, j: int, spins: bool, acting: RowsAtJoint, choose: ChooseRow
+    steps: list[JointStep],
+    joint: int,
+    link: int,
+    spins: bool,
+    rows_at_joint: RowsAtJoint,
+    choose: ChooseRow,
 ) -> list[tuple[int, Array]]:
     """Append the elimination step of one joint to `steps`; return the constraint rows that remain for the
     parent, as (index of the row, coefficients (6,) of the parent's twist).
 
     `joint` is the index of the joint, j that of its link. `spins` is true for the joint of a rotor on that
-    link. `acting` are the constraint rows at the joint, among which `choose` selects the pivot row.
+    link. `rows_at_joint` are the constraint rows at the joint, among which `choose` selects the pivot row.
     """
-    row = choose(joint, acting)
+    row = choose(joint, rows_at_joint)
     if row is None:
-        steps.append(JointStep(joint, j, spins, None, 1.0, array([0.0] * 6), []))
-        return [(k, w) for k, w, _ in acting]
-    w, pivot = next((w, s) for k, w, s in acting if k == row)
+        steps.append(JointStep(joint, link, spins, None, 1.0, array([0.0] * 6), []))
+        return [(k, w) for k, w, _ in rows_at_joint]
+    w, pivot = next((w, s) for k, w, s in rows_at_joint if k == row)
     inverse = 1.0 / pivot
-    factors = [(k, s * inverse) for k, _, s in acting if k != row and not is_zero(s)]
+    factors = [(k, s * inverse) for k, _, s in rows_at_joint if k != row and not is_zero(s)]
     factor_of = dict(factors)
-    steps.append(JointStep(joint, j, spins, row, pivot, w * inverse, factors))
-    return [(k, v - factor_of[k] * w if k in factor_of else v) for k, v, _ in acting if k != row]
+    steps.append(JointStep(joint, link, spins, row, pivot, w * inverse, factors))
+    return [
+        (k, v - factor_of[k] * w if k in factor_of else v) for k, v, _ in rows_at_joint if k != row
+    ]
 
 
 def eliminate_tree(
@@ -352,11 +367,11 @@ def eliminate_tree(
     n = len(tree.model.twist)
     row_of = {column - n: row for row, column in pivots}
 
-    def choose(joint: int, acting: RowsAtJoint) -> int | None:
+    def choose_given_row(joint: int, rows_at_joint: RowsAtJoint) -> int | None:
         """Return the constraint row that is the given pivot of a joint."""
         return row_of.get(joint)
 
-    steps, remaining = _inward(tree, geo, rows, choose)
+    steps, remaining = _eliminate_inward(tree, geo, rows, choose_given_row)
     twist = list(tree.model.twist)
     base_rows = [k for k, _ in remaining]
     free = [k for k in independent if k < n]
@@ -385,10 +400,12 @@ def plan_tree(
     numbers = _evaluate_rows(tree, geo, rows, evaluate)
     pivots: list[Pivot] = []
 
-    def choose(joint: int, acting: RowsAtJoint) -> int | None:
+    def choose_largest_row(joint: int, rows_at_joint: RowsAtJoint) -> int | None:
         """Return the row with the largest coefficient of the joint rate."""
         magnitudes = {
-            k: abs(s) for k, w, s in acting if abs(s) > MIN_RELATIVE_PIVOT * np.abs([*w, s]).max()
+            k: abs(s)
+            for k, w, s in rows_at_joint
+            if abs(s) > MIN_RELATIVE_PIVOT * np.abs([*w, s]).max()
         }
         if not magnitudes:
             return None
@@ -396,12 +413,12 @@ def plan_tree(
         pivots.append((row, n + joint))
         return row
 
-    steps, remaining = _inward(*numbers, choose)
+    steps, remaining = _eliminate_inward(*numbers, choose_largest_row)
     B = np.array([w[list(tree.model.twist)] for _, w in remaining], dtype=float).reshape(
         len(remaining), n
     )
     scale = max([np.abs(w).max() for _, w in remaining], default=0.0)
-    base_pivots = _plan_base(B, sum(k < 3 for k in tree.model.twist), scale)
+    base_pivots = _plan_base_pivots(B, sum(k < 3 for k in tree.model.twist), scale)
     if base_pivots is None:
         return None
     pivots += [(remaining[i][0], column) for i, column in base_pivots]
@@ -414,20 +431,22 @@ def plan_tree(
             return None
     free_joints = [s.joint for s in steps if s.row is None]
     return (
-        (independent, pivots) if _rows_skip_joints(tree, geo, rows, pivots, free_joints) else None
+        (independent, pivots)
+        if _are_coefficients_zero(tree, geo, rows, pivots, free_joints)
+        else None
     )
 
 
-def _plan_base(B: Array, translations: int, scale: float) -> list[Pivot] | None:
+def _plan_base_pivots(base_rows: Array, translations: int, scale: float) -> list[Pivot] | None:
     """Return pivots for the constraint rows that remain at the base, or None if the rows are
     dependent.
 
     The largest entries come first. Translations (the first columns) are preferred to rotations,
     whose entries have another unit.
     """
-    A = B.copy()
+    A = base_rows.copy()
     pivots = list[Pivot]()
-    while len(pivots) < len(B):
+    while len(pivots) < len(base_rows):
         magnitudes = np.abs(A)
         if magnitudes[:, :translations].max(initial=0.0) > 0.1 * scale:
             magnitudes = magnitudes[:, :translations]
@@ -462,15 +481,15 @@ def _evaluate_rows(
     return replace(tree, links=tuple(links)), replace(geo, E=E, p=p), local
 
 
-def _rows_skip_joints(
+def _are_coefficients_zero(
     tree: Tree,
     geo: Geometry,
     rows: Sequence[LocalRow],
     pivots: Sequence[Pivot],
     joints: Sequence[int],
 ) -> bool:
-    """Return whether the constraint rows at the given joints have zero coefficients of the joint rates in
-    every configuration.
+    """Return whether the constraint rows at the given joints have zero coefficients of the joint
+    rates in every configuration, so that these rows pass to the parent links.
 
     Coefficients that are numbers were checked at the nominal configuration; traced zeros are structural.
     """
@@ -478,13 +497,13 @@ def _rows_skip_joints(
     row_of = {column - n: row for row, column in pivots}
     independent = []
 
-    def choose(joint: int, acting: RowsAtJoint) -> int | None:
+    def choose_and_record_row(joint: int, rows_at_joint: RowsAtJoint) -> int | None:
         """Return the index of the pivot row of a joint, and record whether its rows have constant
         coefficients.
         """
         if joint in joints:
-            independent.append(all(isinstance(s, float) or is_zero(s) for _, _, s in acting))
+            independent.append(all(isinstance(s, float) or is_zero(s) for _, _, s in rows_at_joint))
         return row_of.get(joint)
 
-    _inward(tree, geo, rows, choose)
+    _eliminate_inward(tree, geo, rows, choose_and_record_row)
     return all(independent)

@@ -29,7 +29,7 @@ from draisine.algebra.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.algebra.scalar import Array, Floats, norm, vanishes
+from draisine.algebra.scalar import Array, Floats, all_vanish, norm
 from draisine.algebra.trace import Graph
 from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.base import free_columns
@@ -38,7 +38,7 @@ from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
     Placed,
     absolute_equations,
-    across_axis,
+    orthonormal_axes,
     row_matrix,
 )
 from draisine.mechanics.formulations._plug import (
@@ -98,11 +98,11 @@ def trace_absolute(
     sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "omega": 3 * n}
     sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * len(model.pins), "home": 3}
     symbols = trace_symbols(sizes, graph)
-    axes = [_own_axes(model, body) for body in model.bodies]
+    axes = [_body_axes(model, body) for body in model.bodies]
     x, e, v, w = (symbols[name].reshape(n, -1) for name in ("x", "e", "v", "omega"))
     bodies = []
     for i, (body, own) in enumerate(zip(model.bodies, axes, strict=True)):
-        R = rotate_own(e[i])
+        R = rotation_to_world(e[i])
         bodies.append(Placed(body, x[i], v[i], R @ w[i], R @ own.T, R))
     equations = absolute_equations(
         model, mode, bodies, symbols["t"][0], symbols["push"], symbols["anchors"], symbols["home"]
@@ -110,12 +110,16 @@ def trace_absolute(
     return TracedAbsolute(symbols, axes, equations)
 
 
-def rotate_own(e: Array) -> Array:
+def rotation_to_world(orientation: Array) -> Array:
     """Return the rotation from a body's own axes to world axes, from Euler angles or a quaternion."""
-    return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if len(e) == 3 else rotation(e)
+    return (
+        rot_z(orientation[0]) @ rot_x(orientation[1]) @ rot_y(orientation[2])
+        if len(orientation) == 3
+        else rotation(orientation)
+    )
 
 
-def _own_axes(model: Model, body: Body) -> Array:
+def _body_axes(model: Model, body: Body) -> Array:
     """Return the axes of w' of a body as columns, in the zero configuration.
 
     The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
@@ -123,9 +127,10 @@ def _own_axes(model: Model, body: Body) -> Array:
     """
     for wheel in model.wheels:
         if wheel.body == body.name:
-            y, z, x = across_axis(wheel.axle)
-            # If the axle is along y, the axes of the zero configuration give shorter expressions.
-            if vanishes([y[0], y[2]]):
+            y, z, x = orthonormal_axes(wheel.axle)
+            # With these axes, an axle along y leaves the axes of the zero configuration, which give
+            # shorter expressions.
+            if all_vanish([y[0], y[2]]):
                 break
             return np.column_stack([x, y, z])
     return np.eye(3)
@@ -150,16 +155,16 @@ class Absolute:
         self.mode = mode_of(model, mode)
         self.euler = orientation == "euler"
         self.units = [joint.axis / norm(joint.axis) for joint in model.joints]
-        self.order = self._outward()
+        self.order = self._sort_joints_outward()
         traced = trace_absolute(model, self.mode, self.euler)
         self.symbols = traced.symbols
         self.axes = traced.axes
         self.equations = traced.equations
         self.labels = [row.label for row in self.equations.rows]
         self.keep = [k for k, label in enumerate(self.labels) if label not in redundant]
-        self.evaluate = realise_arrays(realise, self.symbols, self._outputs())
+        self.evaluate = realise_arrays(realise, self.symbols, self._trace_outputs())
 
-    def _outward(self) -> list[int]:
+    def _sort_joints_outward(self) -> list[int]:
         """Return the joints sorted from the base outward: the joint of a parent body precedes those
         of its children.
         """
@@ -172,7 +177,7 @@ class Absolute:
                     placed.add(joint.child)
         return order
 
-    def _outputs(self) -> dict[str, Any]:
+    def _trace_outputs(self) -> dict[str, Any]:
         """Return the arrays of the equations by name, as traced expressions."""
         parts = self.equations
         D = row_matrix(parts.rows, parts.bodies)
@@ -193,7 +198,7 @@ class Absolute:
 
         `anchors` are the positions of the pins and of the base, as `fixed_points` returns them.
         """
-        # Closer than 1e-7 to gimbal lock, the rates of Euler angles lose half of their digits.
+        # Closer than 1e-7 rad to gimbal lock, the rates of Euler angles lose half of their digits.
         if self.euler and np.abs(np.cos(coordinates.e[:, 1])).min() < 1e-7:
             body = self.model.bodies[int(np.argmin(np.abs(np.cos(coordinates.e[:, 1]))))]
             raise SingularityError(
@@ -236,19 +241,19 @@ class Absolute:
         coordinates: Coordinates,
         inputs: Floats,
         anchors: tuple[Floats, Floats],
-        near: Floats,
+        previous_r: Floats,
     ) -> tuple[Floats, Floats, Floats]:
         """Return ydot, the multipliers of all constraint rows, and the accelerations in the user's
         speeds.
 
-        `near` contains joint coordinates within half a turn of the current ones, which determine
+        `previous_r` contains joint coordinates within half a turn of the current ones, which determine
         the number of turns.
         """
         joints = self.model.joints
         arrays = self.compute_arrays(t, coordinates, inputs[len(joints) :], anchors)
         y = coordinates.speeds
         joint_rows = arrays["U"][6:]
-        r = self._whole_turns(arrays["r"], near)
+        r = self._nearest_turns(arrays["r"], previous_r)
         Q = arrays["Q"] + joint_rows.T @ joint_torques(self.model, inputs, r, joint_rows @ y)
         armature = np.array([joint.armature for joint in joints])
         arrays["M"] = arrays["M"] + joint_rows.T @ (armature[:, None] * joint_rows)
@@ -258,7 +263,8 @@ class Absolute:
         target = (arrays["c"] - arrays["g"])[self.keep]
         n = len(Q)
         (K, scale) = scaled_saddle(arrays["M"], D)
-        # The system is nearly singular: `solve_kkt_system` raises the error that names the cause.
+        # If the system is nearly singular, `solve_kkt_system` raises an error that names the
+        # dependent constraints.
         if np.linalg.cond(K) > 1e13:
             speeds = [
                 f"{b.name}.{quantity}{k}"
@@ -271,46 +277,46 @@ class Absolute:
         solution = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
         return (
             solution[:n],
-            self._shared(all_rows, solution[n:]),
+            self._distribute_multipliers(all_rows, solution[n:]),
             arrays["U"] @ solution[:n] + arrays["gu"],
         )
 
-    def _shared(self, D: Floats, lam: Floats) -> Floats:
+    def _distribute_multipliers(self, constraint_matrix: Floats, lam: Floats) -> Floats:
         """Return the multipliers of all constraint rows, with minimum-norm contact forces, from
         those of the independent rows.
         """
-        if len(self.keep) == len(D):
+        if len(self.keep) == len(constraint_matrix):
             return lam
-        full = np.zeros(len(D))
+        full = np.zeros(len(constraint_matrix))
         full[self.keep] = lam
-        N = scipy.linalg.null_space(D.T, rcond=1e-10)
+        N = scipy.linalg.null_space(constraint_matrix.T, rcond=1e-10)
         compliances = {
             f"{c.name}.{x}": 1 / c.stiffness for c in self.model.contacts for x in c.directions
         }
         scale = np.sqrt([compliances.get(label, 0.0) for label in self.labels])
         return full - N @ np.linalg.lstsq(scale[:, None] * N, scale * full, rcond=None)[0]
 
-    def _whole_turns(self, r: Floats, near: Floats) -> Floats:
-        """Return joint coordinates r with multiples of 2 pi added to angles, so that they are
-        closest to `near`.
+    def _nearest_turns(self, r: Floats, previous_r: Floats) -> Floats:
+        """Return joint coordinates r plus multiples of 2 pi for angles, so that they are closest to
+        the coordinates `previous_r`.
         """
         turn = 2.0 * np.pi
         angles = np.array([row.angle for row in self.equations.user[6:]], bool)
-        return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
+        return r + turn * np.where(angles, np.round((previous_r - r) / turn), 0.0)
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
         """Return vdot and the force of the ground on each contact (N)."""
-        lam, rates = self._respond(t, state, inputs)
-        return rates[free_columns(self.model)], self._forces(lam)
+        lam, rates = self._solve_state(t, state, inputs)
+        return rates[free_columns(self.model)], self._contact_forces(lam)
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return every multiplier by the label of its row: joint reactions, contact forces,
         torques.
         """
-        lam, _ = self._respond(t, state, inputs)
+        lam, _ = self._solve_state(t, state, inputs)
         return dict(zip(self.labels, map(float, lam), strict=True))
 
-    def _respond(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
+    def _solve_state(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
         """Return the multipliers of all constraint rows, and the accelerations in the user's
         speeds.
         """
@@ -320,7 +326,7 @@ class Absolute:
             t, coordinates, values, self.fixed_points(coordinates), np.asarray(state.r, float)
         )[1:]
 
-    def _forces(self, lam: Floats) -> Floats:
+    def _contact_forces(self, lam: Floats) -> Floats:
         """Return the contact forces (contacts, 3) from the multipliers of all constraint rows (N)."""
         forces = np.zeros((len(self.model.contacts), 3))
         for k, contact in enumerate(self.model.contacts):
@@ -333,15 +339,19 @@ class Absolute:
     def fixed_points(self, coordinates: Coordinates) -> tuple[Floats, Floats]:
         """Return the current positions of the pins (concatenated) and of the base."""
         names = [body.name for body in self.model.bodies]
-        points = [self._point(coordinates, names.index(c.body), c.point) for c in self.model.pins]
-        return np.array(points, float).ravel(), self._point(coordinates, 0, np.zeros(3))
+        points = [
+            self._point_position(coordinates, names.index(c.body), c.point) for c in self.model.pins
+        ]
+        return np.array(points, float).ravel(), self._point_position(coordinates, 0, np.zeros(3))
 
-    def _point(self, coordinates: Coordinates, i: int, point: Floats) -> Floats:
-        """Return the position (m) of a point of body i, given in the zero configuration."""
-        axes = np.asarray(rotate_own(coordinates.e[i]), float)
-        return coordinates.x[i] + axes @ (self.axes[i].T @ (point - self.model.bodies[i].com))
+    def _point_position(self, coordinates: Coordinates, body: int, point: Floats) -> Floats:
+        """Return the position (m) of a point of one body, given in the zero configuration."""
+        axes = np.asarray(rotation_to_world(coordinates.e[body]), float)
+        return coordinates.x[body] + axes @ (
+            self.axes[body].T @ (point - self.model.bodies[body].com)
+        )
 
-    def _frames(self, state: Configured) -> list[tuple[Floats, Floats, Floats, Floats]]:
+    def _body_frames(self, state: Configured) -> list[tuple[Floats, Floats, Floats, Floats]]:
         """Return rotation R, position p, angular velocity w and velocity v of every body's frame,
         in world axes.
         """
@@ -379,7 +389,7 @@ class Absolute:
         v: list[Any] = []
         w: list[Any] = []
         for body, axes, frame in zip(
-            self.model.bodies, self.axes, self._frames(state), strict=True
+            self.model.bodies, self.axes, self._body_frames(state), strict=True
         ):
             R, p, spin, velocity = frame
             arm = R @ body.com

@@ -14,7 +14,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
-from draisine.mechanics.applied import generalised_input_force, limit_inputs
+from draisine.mechanics.applied import generalised_input_force, limit_motor_torques
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
@@ -32,7 +32,7 @@ class FreeDynamics:
 
     M: Array  # mass matrix, (6 + n, 6 + n)
     F: Array  # bias force including the generalised forces of the inputs, (6 + n,)
-    # Constraint rows of the k contacts, three each (normal, along, across, or x, y, z for a pin),
+    # Constraint rows of k contacts, three per contact: normal, along, across, or x, y, z for a pin,
     # (3 k, 6 + n)
     C: Array
     c: Array  # right-hand side of the acceleration rows, (3 k,)
@@ -50,7 +50,7 @@ def evaluate_free_dynamics(
     zero_rates = array([0.0] * len(speeds))
     gravity = world.R.T @ tree.model.gravity
     F = inverse_dynamics(tree, geo, vel, zero_rates, zero, zero, gravity)
-    supplied = limit_inputs(tree.model, inputs, speeds[6:])
+    supplied = limit_motor_torques(tree.model, inputs, speeds[6:])
     F = F - generalised_input_force(tree, geo, world, supplied, zero)
     rows = []
     targets = []
@@ -63,8 +63,8 @@ def evaluate_free_dynamics(
         drift, cdot = point_drift(tree, geo, vel, point, rhodot, zero)
         ground = constraints.ground_velocity(tree.model, world, p, point, t)
         target = constraints.ground_rate(tree.model, world, vel, p, point, cdot, t) - drift
-        axes = constraints.contact_axes(tree, geo, world, contact, point)
-        axes_rates = constraints.contact_axes_rates(tree, geo, world, vel, contact, point)
+        axes = constraints.contact_directions(tree, geo, world, contact, point)
+        axes_rates = constraints.contact_direction_rates(tree, geo, world, vel, contact, point)
         slip = P @ speeds - ground
         for name, axis in axes.items():
             rows.append(axis @ P)
@@ -138,7 +138,8 @@ def solve_kkt_system(
     (K, scale) = scaled_saddle(M, C)
     rhs = np.concatenate([-F, c]) / scale
     U, s, Vt = np.linalg.svd(K)
-    # Below a reciprocal condition number of 1e-13, rounding errors dominate the solution.
+    # Below a reciprocal condition number of 1e-13 of the scaled system, rounding errors dominate
+    # the solution.
     if s[-1] < 1e-13 * s[0]:
         _raise_singularity(M, C, labels, speed_names)
     x = (Vt.T @ ((U.T @ rhs) / s)) / scale
@@ -162,7 +163,8 @@ def solve_redundant_kkt_system(
     [shared-forces].
     """
     U, s, Vt = np.linalg.svd(C)
-    # In a singular configuration even the independent rows lose rank.
+    # In a singular configuration fewer than `rank` rows are independent. Relative tolerance 1e-9 of
+    # singular values.
     if s[rank - 1] < 1e-9 * s[0]:
         _raise_singularity(M, C, labels, speed_names)
     N = U[:, rank:]
@@ -183,17 +185,19 @@ def _raise_singularity(
     if len(C):
         norms = np.linalg.norm(C, axis=1)
         U, s, _ = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
-        # The tolerance 1e-11 for unit rows is larger than the bound on the scaled system.
+        # Relative tolerance 1e-11 of the unit constraint rows: larger than the bound 1e-13 of the
+        # scaled system, so that a singular system always finds its dependent rows.
         rank = int((s > 1e-11 * s[0]).sum())
         if rank < len(C):
-            # Rows with weights below 1e-6 in the dependent combinations are rounding errors.
+            # Rows with weights below 1e-6 in the dependent combinations are rounding errors; leave
+            # them out of the message.
             involved = np.abs(U[:, rank:]).max(axis=1) > 1e-6
             names = [label for label, yes in zip(labels, involved, strict=True) if yes]
             raise RedundancyError(
                 f"The constraint rows {', '.join(names)} are linearly dependent in this configuration. "
                 "Open one of the contacts."
             )
-    raise massless_motion_error(_weakest(M, C)[0], speed_names)
+    raise massless_motion_error(_least_inertia_motion(M, C)[0], speed_names)
 
 
 def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> SingularityError:
@@ -206,11 +210,11 @@ def massless_motion_error(mode: Floats, speed_names: Sequence[str]) -> Singulari
 
 def find_massless_motion(M: Floats, C: Floats) -> Floats | None:
     """Return a velocity v (n,) with `C v = 0` and zero kinetic energy; None if there is none."""
-    mode, inertia = _weakest(M, C)
+    mode, inertia = _least_inertia_motion(M, C)
     return mode if inertia < 1e-13 else None
 
 
-def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
+def _least_inertia_motion(M: Floats, C: Floats) -> tuple[Floats, float]:
     """Return the velocity (n,) with the least inertia among those that C allows, and this inertia.
 
     Each speed is scaled by its own inertia, so that the measure does not depend on units.

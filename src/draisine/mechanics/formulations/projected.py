@@ -3,7 +3,7 @@
 
 Internally, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`),
 and its velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the
-constraint rows; `user_map` maps back to the user's speeds v.
+constraint rows; `speed_transformation` maps back to the user's speeds v.
 
 1. `constraint_rows`: geometry and constraint rows.
 2. `choose_speeds`, `plan_pivots`: independent speeds and pivots of the elimination.
@@ -30,7 +30,7 @@ from draisine.mechanics.formulations._articulated import MIN_ARTICULATED_LINKS, 
 from draisine.mechanics.formulations._tree_kernel import (
     LocalRow,
     TreeElimination,
-    directions,
+    blocked_directions,
     eliminate_tree,
     local_rows,
     local_targets,
@@ -55,7 +55,12 @@ from draisine.mechanics.kinematics import (
     point_drift,
     velocities,
 )
-from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, sum_wrenches, wrenches
+from draisine.mechanics.newton_euler import (
+    inverse_dynamics,
+    link_wrenches,
+    mass_matrix,
+    sum_wrenches,
+)
 from draisine.mechanics.tree import Evaluate, Tree
 from draisine.model import Guide, Model, Surface
 
@@ -103,7 +108,7 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
         for k, (contact, (_, status)) in enumerate(zip(tree.model.contacts, mode, strict=True))
         if len(contact.rows[status]) == 3 or (status == "tyre" and len(contact.rows[status]) == 2)
     ]
-    paths = {k: len(tree.path(tree.place[tree.model.contacts[k].body][0])) for k in rolling}
+    paths = {k: len(tree.path_to_link(tree.place[tree.model.contacts[k].body][0])) for k in rolling}
     return min(rolling, key=lambda k: paths[k]) if rolling else None
 
 
@@ -125,7 +130,7 @@ def constraint_rows(
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
     contact_points = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
-    static_reference = at_origin or _by_joints(tree, redundant)
+    static_reference = at_origin or _is_solved_by_joints(tree, redundant)
     reference = None if static_reference else reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else contact_points[reference][0].c
     active = constraints.active_contacts(tree, geo, mode, contact_points, ref, redundant)
@@ -137,7 +142,7 @@ def constraint_rows(
     )
 
 
-def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
+def _is_solved_by_joints(tree: Tree, redundant: Collection[str]) -> bool:
     """Return whether a tree is solved joint by joint: it is long, and its rows couple only
     neighbouring links.
     """
@@ -148,66 +153,70 @@ def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
     return len(tree.links) > MIN_ARTICULATED_LINKS and not couples_links
 
 
-def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
+def velocity_residual(constraint_rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
     """Return the residual `C v - b` (m,) of the velocity constraints for the speeds (V at ref, W,
     rdot).
     """
-    tree = rows.tree
-    geo = rows.geo
-    b = constraints.velocity_targets(tree, geo, rows.world, rows.active, rows.p, t)
+    tree = constraint_rows.tree
+    geo = constraint_rows.geo
+    b = constraints.velocity_targets(
+        tree, geo, constraint_rows.world, constraint_rows.active, constraint_rows.p, t
+    )
     if not along_tree:
-        return rows.C @ speeds - b
-    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], rows.ref)
-    return array([row.of(vel) - x for row, x in zip(rows.local, b, strict=True)])
+        return constraint_rows.C @ speeds - b
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], constraint_rows.ref)
+    return array([row.evaluate(vel) - x for row, x in zip(constraint_rows.local, b, strict=True)])
 
 
 def holonomic_residuals(
-    row_data: Rows, r: Array, t: Scalar, anchors: Array
+    constraint_rows: Rows, r: Array, t: Scalar, pin_positions: Array
 ) -> tuple[list[Scalar], list[Array], list[int]]:
     """Return the residuals (m or rad) of the holonomic constraints, their gradients (6 + n,) over (V, W,
     rdot), and the indices of their rows in C.
 
-    Pins are attached at their `anchors` (m, concatenated). A pin in moving ground has no residual, because
-    only its velocity is constrained.
+    Pins are attached at their `pin_positions` (m, concatenated). A pin in moving ground has no
+    residual, because only its velocity is constrained.
     """
-    tree = row_data.tree
-    p = row_data.p
+    tree = constraint_rows.tree
+    p = constraint_rows.p
     model = tree.model
     n = len(tree.model.joints)
-    heights = constraints.gaps(row_data.world, p, row_data.contact_points)
+    heights = constraints.gaps(constraint_rows.world, p, constraint_rows.contact_points)
     pins = [c.name for c in model.pins]
-    active = {a.contact.name: a for a in row_data.active}
-    labels = constraints.row_labels(model, row_data.mode)
+    active = {a.contact.name: a for a in constraint_rows.active}
+    labels = constraints.row_labels(model, constraint_rows.mode)
     values: list[Scalar] = []
     rows: list[Array] = []
     indices: list[int] = []
-    for k, name in constraints.holonomic_rows(row_data.mode, model):
+    for k, name in constraints.holonomic_rows(constraint_rows.mode, model):
         contact = model.contacts[k]
         if contact.anchored and model.ground is not None:
             continue
         a = active[contact.name]
-        axes = constraints.contact_axes(tree, row_data.geo, row_data.world, contact, a.point)
+        axes = constraints.contact_directions(
+            tree, constraint_rows.geo, constraint_rows.world, contact, a.point
+        )
         rows.append(axes[name] @ a.P)
         indices.append(labels.index(f"{contact.name}.{name}"))
         if contact.anchored:
             axis = "xyz".index(name)
-            anchor = anchors[3 * pins.index(contact.name) + axis]
-            values.append(p[axis] + row_data.world.R[axis, :] @ a.point.c - anchor)
+            anchor = pin_positions[3 * pins.index(contact.name) + axis]
+            values.append(p[axis] + constraint_rows.world.R[axis, :] @ a.point.c - anchor)
         else:
             values.append(heights[k])
-    first = sum(len(a.names) for a in row_data.active)
+    first = sum(len(a.names) for a in constraint_rows.active)
     for k in constraints.prescribed_joints(model):
         motion = model.joints[k].motion
         assert motion is not None
         rows.append(np.eye(6 + n)[6 + k])
         values.append(r[k] - motion(t)[0])
-    values += couplings.coupling_residuals(tree, row_data.geo)
-    rows += couplings.coupling_rows(tree, row_data.geo)
+    values += couplings.coupling_residuals(tree, constraint_rows.geo)
+    rows += couplings.coupling_rows(tree, constraint_rows.geo)
     indices += range(first, len(labels))
     return values, rows, indices
 
 
-def user_map(tree: Tree, ref: Array) -> Array:
+def speed_transformation(tree: Tree, ref: Array) -> Array:
     """Return the matrix T (6 + n, 6 + n) that maps internal speeds v' (V at ref, aligned axes) to
     the user's speeds v = T v'.
     """
@@ -259,8 +268,8 @@ def choose_speeds(
                 "near it: the shape is singular. Start from another shape, or let wheels that block one "
                 "another slip, by tyres or by the status 'sliding'."
             )
-    # A unit row that is nearer than 1e-6 to the span of the others would make pivots
-    # ill-conditioned.
+    # An independent speed must be at least 1e-6 away from the span of the constraint rows:
+    # otherwise pivots are ill-conditioned.
     return independent_vectors(np.eye(model_speeds), basis, 1e-6, preferred)
 
 
@@ -272,9 +281,9 @@ def system_matrix(rows: Rows, independent: Sequence[int]) -> Array:
     return np.vstack([rows.C[np.ix_(rows.keep, columns)], np.eye(len(columns))[list(independent)]])
 
 
-def plan_joints(rows: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]] | None:
+def plan_joint_elimination(rows: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]] | None:
     """Return independent speeds and pivots for an elimination along the tree; None if not possible."""
-    if rows.redundant or not _by_joints(rows.tree, ()):
+    if rows.redundant or not _is_solved_by_joints(rows.tree, ()):
         return None
     return plan_tree(rows.tree, rows.geo, rows.local, evaluate)
 
@@ -420,12 +429,12 @@ def solve_reduced_dynamics(
     rows = moving.rows
     solver = moving.solver
     if isinstance(solver, TreeElimination) and not guides:
-        return _dynamics_by_joints(moving, solver, force, t, gravity)
+        return _accelerate_by_joints(moving, solver, force, t, gravity)
     H = moving.H
     tree = rows.tree
     columns = free_columns(tree.model)
     k = H.shape[1]
-    particular, unbalanced_force = _balance(moving, force, t, gravity)
+    particular, unbalanced_force = _particular_solution(moving, force, t, gravity)
     no_torques = array([0.0] * len(tree.model.joints))
     unbalanced = unbalanced_force[columns]
     MH = mass_matrix(tree, rows.geo, rows.ref)[np.ix_(columns, columns)] @ H
@@ -437,10 +446,10 @@ def solve_reduced_dynamics(
         udot = udot + change
     vdot = particular + expand_speeds(tree.model, H @ udot) if k else particular
     reaction = MH @ udot - unbalanced if k else -unbalanced
-    return Reduced(udot, vdot, _multipliers(moving, reaction), guiding)
+    return Reduced(udot, vdot, _solve_multipliers(moving, reaction), guiding)
 
 
-def _balance(
+def _particular_solution(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array
 ) -> tuple[Array, Array]:
     """Return accelerations (6 + n,) that satisfy the constraint rows at zero udot, and the applied force
@@ -457,11 +466,11 @@ def _balance(
     )
     free_rates = moving.solver.solve([c[i] for i in rows.keep] + [0.0] * moving.H.shape[1])
     particular = expand_speeds(tree.model, free_rates)
-    required = wrenches(tree, geo, vel, particular, ref, moving.refdot, world.R.T @ gravity)
+    required = link_wrenches(tree, geo, vel, particular, ref, moving.refdot, world.R.T @ gravity)
     return particular, force - sum_wrenches(tree, geo, required, ref)
 
 
-def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
+def force_imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
     """Return an applied force (6 + n,) minus the force that admissible accelerations require.
 
     The loads are linear in this difference, whichever accelerations are chosen among those that satisfy the
@@ -470,8 +479,8 @@ def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -
     rows = moving.rows
     solver = moving.solver
     if not isinstance(solver, TreeElimination):
-        return _balance(moving, force, t, gravity)[1]
-    vdot = _dynamics_by_joints(moving, solver, force, t, gravity).vdot
+        return _particular_solution(moving, force, t, gravity)[1]
+    vdot = _accelerate_by_joints(moving, solver, force, t, gravity).vdot
     gravity_base = rows.world.R.T @ gravity
     geo = rows.geo
     return force - inverse_dynamics(
@@ -479,7 +488,7 @@ def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -
     )
 
 
-def _dynamics_by_joints(
+def _accelerate_by_joints(
     moving: Reconstruction, solver: TreeElimination, force: Array, t: Scalar, gravity: Array
 ) -> Reduced:
     """Return the accelerations of a long tree by articulated bodies."""
@@ -491,18 +500,18 @@ def _dynamics_by_joints(
     ref = rows.ref
     gravity_base = world.R.T @ gravity
     zero_rates = array([0.0] * (6 + len(tree.model.joints)))
-    required = wrenches(tree, geo, vel, zero_rates, ref, moving.refdot, gravity_base)
+    required = link_wrenches(tree, geo, vel, zero_rates, ref, moving.refdot, gravity_base)
     targets = local_targets(tree, geo, world, vel, rows.active, required, gravity_base, t)
     free_rates = accelerations(solver, required, force, targets)
     vdot = expand_speeds(tree.model, free_rates)
     lam = array([])
     if rows.keep:
         required_force = inverse_dynamics(tree, geo, vel, vdot, ref, moving.refdot, gravity_base)
-        lam = _multipliers(moving, (required_force - force)[free_columns(tree.model)])
+        lam = _solve_multipliers(moving, (required_force - force)[free_columns(tree.model)])
     return Reduced(free_rates[solver.independent], vdot, lam, zero_rates[6:])
 
 
-def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
+def _solve_multipliers(moving: Reconstruction, reaction: Array) -> Array:
     """Return the multipliers of all constraint rows for a reaction force over the free components
     of v, eq. [multipliers].
     """
@@ -516,7 +525,7 @@ def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
     solver = moving.solver
     model = moving.rows.tree.model
     if isinstance(solver, TreeElimination):
-        return _rotate_to_base(rows, lam)
+        return _multipliers_of_contact_rows(rows, lam)
     if rows.redundant:
         compliances = constraints.row_compliances(model, rows.mode)
         lam = minimum_norm_multipliers(
@@ -525,21 +534,24 @@ def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
     return lam
 
 
-def _rotate_to_base(rows: Rows, lam: Array) -> Array:
-    """Return multipliers of local rows as multipliers of C.
+def _multipliers_of_contact_rows(rows: Rows, multipliers: Array) -> Array:
+    """Return the multipliers of rows that are written link by link (`local`) as multipliers of the
+    rows of C.
 
     Local rows are along the axes of the contact; in C, the rows of a contact that blocks all
     directions are along the base's axes.
     """
-    lam = lam.copy()
+    multipliers = multipliers.copy()
     first = 0
     for a in rows.active:
         indices = slice(first, first + len(a.names))
         first = indices.stop
         if a.holds_all:
-            axes = directions(rows.tree, rows.geo, rows.world, a)
-            lam[indices] = (rows.geo.R0[a.point.link] @ (axes.T @ lam[indices]))[: len(a.names)]
-    return lam
+            axes = blocked_directions(rows.tree, rows.geo, rows.world, a)
+            multipliers[indices] = (rows.geo.R0[a.point.link] @ (axes.T @ multipliers[indices]))[
+                : len(a.names)
+            ]
+    return multipliers
 
 
 def normal_forces(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
@@ -602,21 +614,22 @@ def solve_guides(
     joints = sorted(guides, key=lambda joint: guides[joint].of is not None)
     if sum(guides[joint].of is not None for joint in joints) > 1:
         raise ModelError(
-            "law: more than one Guide accelerates another coordinate than its joint (`of`). Guide one."
+            "law: more than one Guide accelerates another coordinate than its joint (option "
+            "`of`). Only one Guide can do so: leave the others out."
         )
     responses = [solve_symmetric(H.T @ MH, H[first + joint]) for joint in joints]
     residuals = list[Scalar]()
     gain = np.zeros((len(joints), len(joints)), dtype=object)
     for i, joint in enumerate(joints):
         active = guides[joint].active
-        row, drift = _accelerated_coordinate(moving, joint, guides[joint].of)
+        row, drift = _guided_coordinate(moving, joint, guides[joint].of)
         reduced_row = row[columns] @ H
         residual = guides[joint].acceleration - drift - row @ particular - reduced_row @ udot
         residuals.append(where(active, residual, 0.0))
         for j, other in enumerate(joints):
             both = active if i == j else where(active, guides[other].active, 0.0)
             gain[i, j] = where(both, reduced_row @ responses[j], float(i == j))
-    torques = _eliminate_in_order(gain, residuals)
+    torques = _solve_in_order(gain, residuals)
     torques = [
         x if math.isinf(guides[k].limit) else clip(x, -guides[k].limit, guides[k].limit)
         for x, k in zip(torques, joints, strict=True)
@@ -628,8 +641,8 @@ def solve_guides(
     )
 
 
-def _accelerated_coordinate(
-    moving: Reconstruction, joint: int, of: str | None
+def _guided_coordinate(
+    moving: Reconstruction, joint: int, coordinate: str | None
 ) -> tuple[Array, Scalar]:
     """Return row a (6 + n,) and drift b of the acceleration `a vdot + b` of the coordinate of a guide.
 
@@ -640,13 +653,13 @@ def _accelerated_coordinate(
     model = rows.tree.model
     names = [each.name for each in model.joints]
     row = np.zeros(6 + len(names), dtype=object)
-    if of is None or of in names:
-        row[6 + (joint if of is None else names.index(of))] = 1.0
+    if coordinate is None or coordinate in names:
+        row[6 + (joint if coordinate is None else names.index(coordinate))] = 1.0
         return array(row), 0.0
-    if of != "lean" or not is_free(model):
+    if coordinate != "lean" or not is_free(model):
         raise ModelError(
-            f"law: a Guide of joint {names[joint]!r} cannot accelerate {of!r}. It accelerates a joint"
-            f"{' or the lean' if is_free(model) else ''}. {did_you_mean(str(of), names)}"
+            f"law: a Guide of joint {names[joint]!r} cannot accelerate {coordinate!r}. It accelerates a joint"
+            f"{' or the lean' if is_free(model) else ''}. {did_you_mean(str(coordinate), names)}"
         )
     R = rows.world.R
     axis = R @ rows.tree.links[0].R.T[:, 1]
@@ -654,16 +667,17 @@ def _accelerated_coordinate(
     heading = array([axis[1] / level, -axis[0] / level, 0.0])
     across = array([axis[0] / level, axis[1] / level, 0.0])
     W = R @ moving.vel.W[0]
-    # The heading turns about the vertical with the yaw rate, eq. [angle-rates].
+    # The heading turns about the vertical with the yaw rate, eq. [angle-rates]; its variation is
+    # that of the heading angle.
     yaw_rate = (W[2] - axis[2] * (axis @ W)) / (level * level)
     row[3:6] = heading @ R
     return array(row), yaw_rate * (across @ W)
 
 
-def _eliminate_in_order(matrix: Array, right: list[Scalar]) -> list[Scalar]:
+def _solve_in_order(matrix: Array, right_side: list[Scalar]) -> list[Scalar]:
     """Return the solution of a linear system by elimination with the pivots in the given order."""
     A = np.array(matrix, dtype=object)
-    x = list(right)
+    x = list(right_side)
     count = len(x)
     for k in range(count):
         for i in range(k + 1, count):
@@ -677,9 +691,9 @@ def _eliminate_in_order(matrix: Array, right: list[Scalar]) -> list[Scalar]:
     return x
 
 
-def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:
-    """Return Tdot v' (6 + n,), with T of `user_map`. It is nonzero because `ref` moves relative to the base
-    with the velocity `refdot` (m/s).
+def speed_transformation_rate(tree: Tree, W: Array, refdot: Array) -> Array:
+    """Return the product `Tdot v'` (6 + n,) with the matrix T of `speed_transformation`. It is
+    nonzero because the reference point moves relative to the base with the velocity `refdot` (m/s).
     """
     drift = tree.links[0].R @ cross(refdot, W)
     return np.concatenate([drift, np.zeros(3 + len(tree.model.joints))])

@@ -39,19 +39,19 @@ def name_symbols(
     inputs: Iterable[Expr],
 ) -> None:
     """Define the given symbols, and list those inputs and parameters on which the results depend."""
-    used = used_nodes(subject, results)
+    used = find_used_nodes(subject, results)
     for entry in given:
         if not entry.optional or entry.value.index in used:
             name = subject.graph.ops[entry.value.index][1]
             sheet.meanings[name] = entry.meaning
-            sheet.cut.name(entry.value, entry.symbol, entry.kind)
+            sheet.cut.name_symbol(entry.value, entry.symbol, entry.kind)
     used_inputs = name_inputs(sheet, subject, inputs, used)
     if used_inputs:
-        sheet.say("Inputs: ", *used_inputs, ".")
+        sheet.add_paragraph("Inputs: ", *used_inputs, ".")
     sheet.meanings |= {
         name: subject.form.meanings.get(name, ("", name))[1] for name in subject.parameters
     }
-    sheet.say("Parameters: ", *list_parameters(sheet, subject, used), ".")
+    sheet.add_paragraph("Parameters: ", *list_parameters(sheet, subject, used), ".")
 
 
 def check_closed(subject: Subject) -> Model:
@@ -65,7 +65,7 @@ def check_closed(subject: Subject) -> Model:
     return model
 
 
-def used_nodes(subject: Subject, results: Sequence[Any]) -> set[int]:
+def find_used_nodes(subject: Subject, results: Sequence[Any]) -> set[int]:
     """Return the indices of all nodes on which arrays of results depend."""
     roots = []
     for array in results:
@@ -73,7 +73,7 @@ def used_nodes(subject: Subject, results: Sequence[Any]) -> set[int]:
     return set(reachable(subject.graph, roots))
 
 
-def listed(symbols: Iterable[Symbol]) -> list[str | Expression]:
+def join_symbols(symbols: Iterable[Symbol]) -> list[str | Expression]:
     """Return symbols as the words of a sentence, separated by commas."""
     words: list[str | Expression] = []
     for symbol in symbols:

@@ -13,12 +13,12 @@ symbols of their own.
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, array, cos, is_zero, sin, vanishes
+from draisine.algebra.scalar import Array, all_vanish, array, cos, is_zero, sin
 from draisine.codegen.formula import Expression, Sum, Symbol
 from draisine.errors import ModelError
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
-    across_axis,
+    orthonormal_axes,
     row_matrix,
 )
 from draisine.mechanics.formulations._plug import check_supported_model, joint_torques
@@ -28,7 +28,7 @@ from draisine.model import Model
 from draisine.reading.document import Equations
 from draisine.reading.formulations._given import AXIS_LETTERS, Given, name_symbols
 from draisine.reading.names import ENTRY, INERTIA, LEGEND, LENGTH, SPEED
-from draisine.reading.sheet import Sheet, sentence
+from draisine.reading.sheet import Sheet, parse_sentence
 from draisine.reading.subject import Subject
 
 ABSOLUTE_LEGEND = {
@@ -63,7 +63,7 @@ ABSOLUTE_LEGEND = {
 def write_absolute(subject: Subject, title: str) -> Equations:
     """Return the page of the equations of one contact mode in absolute coordinates."""
     model = check_supported_model(subject.model)
-    if not vanishes([joint.armature for joint in model.joints]):
+    if not all_vanish([joint.armature for joint in model.joints]):
         raise ModelError(
             "The page of the formulation 'absolute' does not include armatures of joints. Set them to zero, "
             "or print the projected equations."
@@ -73,13 +73,13 @@ def write_absolute(subject: Subject, title: str) -> Equations:
     sheet = Sheet(subject.graph)
     sheet.legend = LEGEND | ABSOLUTE_LEGEND
     sheet.cut.letters |= {"denominator": "Delta"}
-    arrays = _arrays(subject, traced)
+    arrays = _trace_arrays(subject, traced)
     _name_given(sheet, subject, traced, arrays)
     _write_bodies(sheet, traced)
     _write_constraints(sheet, subject, traced, arrays)
     _write_dynamics(sheet, subject, traced, arrays)
     _write_projection(sheet, traced)
-    return Equations(sheet.page(f"{title} in absolute coordinates"), subject)
+    return Equations(sheet.finish_page(f"{title} in absolute coordinates"), subject)
 
 
 def _trace_headings(subject: Subject) -> None:
@@ -96,7 +96,7 @@ def _trace_headings(subject: Subject) -> None:
             x * heading_rate
 
 
-def _arrays(subject: Subject, traced: TracedAbsolute) -> dict[str, Array]:
+def _trace_arrays(subject: Subject, traced: TracedAbsolute) -> dict[str, Array]:
     """Return the arrays of the page by name: M, Q, D, U, g, c, gaps, torques, rates of the angles."""
     parts = traced.equations
     n = len(parts.bodies)
@@ -128,35 +128,41 @@ def _name_given(
     """Define and list the symbols of parameters, coordinates, speeds and inputs."""
     words = [body.name.replace("_", " ") for body in subject.model.bodies]
     s = traced.symbols
-    given: list[Given] = []
+    given_symbols: list[Given] = []
     for i, word in enumerate(words):
         for k in range(3):
-            at = 3 * i + k
+            index = 3 * i + k
             centre = f"mass centre of {word}, {AXIS_LETTERS[k]}"
-            given.append(Given(s["x"][at], Symbol(AXIS_LETTERS[k], (str(i),)), centre, LENGTH))
+            given_symbols.append(
+                Given(s["x"][index], Symbol(AXIS_LETTERS[k], (str(i),)), centre, LENGTH)
+            )
             angle = ("phi", "theta", "psi")[k]
             turn = ("heading", "lean", "pitch")[k]
-            given.append(Given(s["e"][at], Symbol(angle, (str(i),)), f"{turn} of {word}", ENTRY))
+            given_symbols.append(
+                Given(s["e"][index], Symbol(angle, (str(i),)), f"{turn} of {word}", ENTRY)
+            )
             speed = f"velocity of the mass centre of {word}, {AXIS_LETTERS[k]}"
-            given.append(
-                Given(s["v"][at], Symbol(AXIS_LETTERS[k], (str(i),), dots=1), speed, SPEED)
+            given_symbols.append(
+                Given(s["v"][index], Symbol(AXIS_LETTERS[k], (str(i),), dots=1), speed, SPEED)
             )
             spin = f"angular velocity of {word} in its own axes, {AXIS_LETTERS[k]}"
-            given.append(
-                Given(s["omega"][at], Symbol("omega", (f"{i}{AXIS_LETTERS[k]}",)), spin, SPEED)
+            given_symbols.append(
+                Given(s["omega"][index], Symbol("omega", (f"{i}{AXIS_LETTERS[k]}",)), spin, SPEED)
             )
     for k, x in enumerate(s["anchors"]):
-        given.append(Given(x, Symbol("p", (str(k + 1),)), "position of a pin", LENGTH, True))
+        given_symbols.append(
+            Given(x, Symbol("p", (str(k + 1),)), "position of a pin", LENGTH, True)
+        )
     for k, x in enumerate(s["home"]):
-        given.append(
+        given_symbols.append(
             Given(x, Symbol("p", (AXIS_LETTERS[k],)), "initial position of the base", LENGTH, True)
         )
     for k, x in enumerate(s["push"]):
-        given.append(Given(x, Symbol("P", (str(k + 1),)), "external force", SPEED, True))
-    given.append(Given(s["t"][0], Symbol("t"), "time", ENTRY, True))
+        given_symbols.append(Given(x, Symbol("P", (str(k + 1),)), "external force", SPEED, True))
+    given_symbols.append(Given(s["t"][0], Symbol("t"), "time", ENTRY, True))
     counted = ", ".join(f"{i} {word}" for i, word in enumerate(words))
-    sheet.say(
-        *sentence(
+    sheet.add_paragraph(
+        *parse_sentence(
             f"Bodies $i$: {counted}. Body $i$ has the position ($x_i$, $y_i$, $z_i$) of its mass centre, the "
             r"Euler angles $\phi_i$ (heading), $\theta_i$ (lean), $\psi_i$ (pitch), and the speeds $y_i$ = "
             r"($\dot{x}_i$, $\dot{y}_i$, $\dot{z}_i$, $\omega_{ix}$, $\omega_{iy}$, $\omega_{iz}$): the "
@@ -165,38 +171,38 @@ def _name_given(
             "degrees."
         )
     )
-    name_symbols(sheet, subject, given, list(arrays.values()), subject.w)
+    name_symbols(sheet, subject, given_symbols, list(arrays.values()), subject.w)
 
 
 def _write_bodies(sheet: Sheet, traced: TracedAbsolute) -> None:
     """Write rotation, angular velocity in world axes and rates of the Euler angles of every body."""
-    sheet.heading("Bodies")
-    sheet.say(
-        *sentence(
+    sheet.begin_section("Bodies")
+    sheet.add_paragraph(
+        *parse_sentence(
             "$R_i$ rotates the axes of body $i$ to world axes, $w_i$ is its angular velocity in world axes:"
         )
     )
     for i, body in enumerate(traced.equations.bodies):
         for row, entries in enumerate(body.own):
             for column, x in enumerate(entries):
-                sheet.define(
+                sheet.define_symbol(
                     x,
                     Symbol("R", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",)),
                     LENGTH,
-                    least=2,
+                    min_factors=2,
                 )
-        sheet.vector("w", body.w, [f"{i}{k}" for k in AXIS_LETTERS], SPEED)
-    sheet.flush()
-    sheet.say("Rates of the Euler angles:")
+        sheet.define_vector("w", body.w, [f"{i}{k}" for k in AXIS_LETTERS], SPEED)
+    sheet.flush_definitions()
+    sheet.add_paragraph("Rates of the Euler angles:")
     n = len(traced.equations.bodies)
     e = traced.symbols["e"].reshape(n, 3)
     w = traced.symbols["omega"].reshape(n, 3)
     for i in range(n):
         for letter, rate in zip(("phi", "theta", "psi"), euler_rates(e[i], w[i]), strict=True):
             symbol = Symbol(letter, (str(i),), dots=1)
-            sheet.cut.define(rate, symbol, SPEED)
-            sheet.keep([symbol])
-    sheet.flush()
+            sheet.cut.define_value(rate, symbol, SPEED)
+            sheet.keep_symbols([symbol])
+    sheet.flush_definitions()
 
 
 def _write_constraints(
@@ -204,12 +210,12 @@ def _write_constraints(
 ) -> None:
     """Write residuals, rows and convective terms of the constraints."""
     parts = traced.equations
-    sheet.heading("Constraints")
+    sheet.begin_section("Constraints")
     labels = "; ".join(f"{k + 1} {row.label}" for k, row in enumerate(parts.rows))
-    sheet.say(
-        *sentence("One row per constraint: "),
+    sheet.add_paragraph(
+        *parse_sentence("One row per constraint: "),
         labels,
-        *sentence(
+        *parse_sentence(
             ". Vectors in world axes: joint $j$ has the axes $e_j$ on the parent body and $u_j$ on the "
             "child, two perpendiculars $f_j$ and $n_j$ on the parent, and the arms $a_j$ and $d_j$ from "
             "the mass centres of parent and child; $q_j$ points from the mass centre of the parent to the "
@@ -223,16 +229,16 @@ def _write_constraints(
     _name_joint_vectors(sheet, subject.model, parts)
     _name_contact_vectors(sheet, subject.model, parts)
     _name_moments(sheet, parts)
-    sheet.flush()
-    _relate_sum(sheet, "D", "y", len(parts.bodies), "b" if _moves(arrays["b"]) else "0")
+    sheet.flush_definitions()
+    _relate_sum(sheet, "D", "y", len(parts.bodies), "b" if _has_motion(arrays["b"]) else "0")
     m = len(parts.rows)
     n = len(parts.bodies)
     for i in range(n):
-        sheet.matrix(f"D_{i}", _columns(arrays["D"], i, n), _entries("D", i, m))
-    if _moves(arrays["b"]):
-        sheet.column("b", arrays["b"], "b")
+        sheet.add_matrix(f"D_{i}", _body_columns(arrays["D"], i, n), _entry_symbols("D", i, m))
+    if _has_motion(arrays["b"]):
+        sheet.add_column("b", arrays["b"], "b")
     if len(arrays["gaps"]):
-        sheet.column(r"\epsilon", arrays["gaps"], "epsilon")
+        sheet.add_column(r"\epsilon", arrays["gaps"], "epsilon")
 
 
 def _name_joint_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) -> None:
@@ -241,7 +247,7 @@ def _name_joint_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) ->
     for k, joint in enumerate(model.joints):
         first = parts.bodies[place[joint.parent]]
         second = parts.bodies[place[joint.child]]
-        a, b, c = across_axis(joint.axis)
+        a, b, c = orthonormal_axes(joint.axis)
         arm1 = first.arm(joint.through)
         arm2 = second.arm(joint.through)
         on_parent = {"e": first.R @ a, "f": first.R @ b, "n": first.R @ c, "a": arm1}
@@ -253,11 +259,15 @@ def _name_joint_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) ->
         _name_vector(sheet, "h", k + 1, second.x + arm2 - first.x - arm1, LENGTH)
         for body, vectors in ((first, on_parent), (second, on_child)):
             for letter, vector in vectors.items():
-                rate = body.turning(vector)
-                _name_vector(sheet, letter, k + 1, rate, SPEED, dots=1)
-                _name_vector(sheet, letter, k + 1, body.turning(rate), SPEED, dots=2)
-        velocity = second.v + second.turning(arm2) - first.v - first.turning(arm1)
-        _name_vector(sheet, "h", k + 1, velocity, SPEED, dots=1)
+                rate = body.cross_with_rotation(vector)
+                _name_vector(sheet, letter, k + 1, rate, SPEED, dot_count=1)
+                _name_vector(
+                    sheet, letter, k + 1, body.cross_with_rotation(rate), SPEED, dot_count=2
+                )
+        velocity = (
+            second.v + second.cross_with_rotation(arm2) - first.v - first.cross_with_rotation(arm1)
+        )
+        _name_vector(sheet, "h", k + 1, velocity, SPEED, dot_count=1)
 
 
 def _name_contact_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) -> None:
@@ -267,10 +277,12 @@ def _name_contact_vectors(sheet: Sheet, model: Model, parts: AbsoluteEquations) 
         body = parts.bodies[place[contact.body]]
         surface = contact.surface.turned(body.R)
         arm = body.arm(contact.centre) + surface.support(VERTICAL)
-        rate = body.turning(arm) + surface.support_rate(VERTICAL, cross(VERTICAL, body.w))
+        rate = body.cross_with_rotation(arm) + surface.support_rate(
+            VERTICAL, cross(VERTICAL, body.w)
+        )
         _name_vector(sheet, "p", k + 1, arm, LENGTH)
-        _name_vector(sheet, "p", k + 1, rate, SPEED, dots=1)
-        _name_vector(sheet, "v", k + 1, body.v + body.turning(arm), SPEED)
+        _name_vector(sheet, "p", k + 1, rate, SPEED, dot_count=1)
+        _name_vector(sheet, "v", k + 1, body.v + body.cross_with_rotation(arm), SPEED)
 
 
 def _name_moments(sheet: Sheet, parts: AbsoluteEquations) -> None:
@@ -278,15 +290,17 @@ def _name_moments(sheet: Sheet, parts: AbsoluteEquations) -> None:
     for k, row in enumerate(parts.rows):
         for i, (_, moment) in row.parts.items():
             for x, axis in zip(moment, AXIS_LETTERS, strict=True):
-                sheet.define(x, Symbol("m", (f"{i},{k + 1}{axis}",)), LENGTH)
+                sheet.define_symbol(x, Symbol("m", (f"{i},{k + 1}{axis}",)), LENGTH)
 
 
 def _name_vector(
-    sheet: Sheet, letter: str, number: int, vector: Array, kind: str, dots: int = 0
+    sheet: Sheet, letter: str, number: int, vector: Array, kind: str, dot_count: int = 0
 ) -> None:
     """Define symbols for the components of a vector in world axes."""
     for x, axis in zip(vector, AXIS_LETTERS, strict=True):
-        sheet.define(x, Symbol(letter, (f"{number}{axis}",), dots=dots), kind, least=3)
+        sheet.define_symbol(
+            x, Symbol(letter, (f"{number}{axis}",), dots=dot_count), kind, min_factors=3
+        )
 
 
 def _write_dynamics(
@@ -294,35 +308,37 @@ def _write_dynamics(
 ) -> None:
     """Write the equations of motion of every body, and the constraints on the accelerations."""
     n = len(traced.equations.bodies)
-    sheet.heading("Equations of motion")
+    sheet.begin_section("Equations of motion")
     joints = len(arrays["tau"])
     applied = r" + U_i' \tau" if joints else ""
-    sheet.relate(r"M_i \dot{y}_i", rf"Q_i{applied} + D_i' \lambda")
+    sheet.add_equation(r"M_i \dot{y}_i", rf"Q_i{applied} + D_i' \lambda")
     for i in range(n):
         for row in range(3):
             for column in range(row, 3):
                 x = arrays["M"][i][3 + row, 3 + column]
                 symbol = Symbol("I", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",))
-                sheet.define(x, symbol, INERTIA)
-        sheet.matrix(f"M_{i}", arrays["M"][i], _entries("M", i, 6), symmetric=True)
+                sheet.define_symbol(x, symbol, INERTIA)
+        sheet.add_matrix(f"M_{i}", arrays["M"][i], _entry_symbols("M", i, 6), symmetric=True)
         tails = [f"{i},{k + 1}" for k in range(6)]
-        sheet.column(f"Q_{i}", arrays["Q"][i], "Q", tails)
+        sheet.add_column(f"Q_{i}", arrays["Q"][i], "Q", tails)
     if joints:
         words = ", ".join(joint.name.replace("_", " ") for joint in subject.model.joints)
-        sheet.say(
-            *sentence(r"The rows of $U_i$ are the rates of the joints ("),
+        sheet.add_paragraph(
+            *parse_sentence(r"The rows of $U_i$ are the rates of the joints ("),
             words,
-            *sentence(r"), $\tau$ are their torques and forces:"),
+            *parse_sentence(r"), $\tau$ are their torques and forces:"),
         )
         for i in range(n):
-            sheet.matrix(f"U_{i}", _columns(arrays["U"], i, n), _entries("U", i, joints))
-        sheet.column(r"\tau", arrays["tau"], "tau")
-    sheet.say("The constraints hold for the accelerations, with convective terms:")
-    zero = "c - g" if _moves(arrays["c"]) else "- g"
+            sheet.add_matrix(
+                f"U_{i}", _body_columns(arrays["U"], i, n), _entry_symbols("U", i, joints)
+            )
+        sheet.add_column(r"\tau", arrays["tau"], "tau")
+    sheet.add_paragraph("The constraints hold for the accelerations, with convective terms:")
+    zero = "c - g" if _has_motion(arrays["c"]) else "- g"
     _relate_sum(sheet, "D", r"\dot{y}", n, zero)
-    sheet.column("g", arrays["g"], "g")
-    if _moves(arrays["c"]):
-        sheet.column("c", arrays["c"], "c")
+    sheet.add_column("g", arrays["g"], "g")
+    if _has_motion(arrays["c"]):
+        sheet.add_column("c", arrays["c"], "c")
 
 
 def _write_projection(sheet: Sheet, traced: TracedAbsolute) -> None:
@@ -330,36 +346,42 @@ def _write_projection(sheet: Sheet, traced: TracedAbsolute) -> None:
     rows = [str(k + 1) for k, row in enumerate(traced.equations.rows) if row.gap is not None]
     if not rows:
         return
-    sheet.heading("Coordinate projection")
-    sheet.say(
-        *sentence(
+    sheet.begin_section("Coordinate projection")
+    sheet.add_paragraph(
+        *parse_sentence(
             r"After a step, the coordinates change by the minimum-norm solution $\xi$. The columns of $J$ "
             f"for the positions and Euler angles of body $i$ are those of rows {', '.join(rows)} of $D_i$, "
             "the latter multiplied by $A_i$, the matrix of the angular velocity in body axes per rates of "
             "the Euler angles. Then the speeds change by the minimum-norm solution of all rows."
         )
     )
-    sheet.relate(r"J \xi", r"- \epsilon")
+    sheet.add_equation(r"J \xi", r"- \epsilon")
     parts = traced.equations
     n = len(parts.bodies)
     e = traced.symbols["e"].reshape(n, 3)
     for i in range(n):
-        sheet.matrix(f"A_{i}", euler_rate_matrix(e[i]), _entries("A", i, 3, 3))
+        sheet.add_matrix(f"A_{i}", euler_rate_matrix(e[i]), _entry_symbols("A", i, 3, 3))
 
 
-def euler_rates(e: Array, w: Array) -> Array:
-    """Return the rates of the Euler angles (phi, theta, psi) for the angular velocity w in body axes."""
-    turned = w[2] * cos(e[2]) - w[0] * sin(e[2])
-    heading = turned / cos(e[1])
-    return array([heading, w[0] * cos(e[2]) + w[2] * sin(e[2]), w[1] - heading * sin(e[1])])
+def euler_rates(euler_angles: Array, angular_velocity: Array) -> Array:
+    """Return the rates of the Euler angles (phi, theta, psi) for an angular velocity in body axes."""
+    turned = angular_velocity[2] * cos(euler_angles[2]) - angular_velocity[0] * sin(euler_angles[2])
+    heading = turned / cos(euler_angles[1])
+    return array(
+        [
+            heading,
+            angular_velocity[0] * cos(euler_angles[2]) + angular_velocity[2] * sin(euler_angles[2]),
+            angular_velocity[1] - heading * sin(euler_angles[1]),
+        ]
+    )
 
 
-def euler_rate_matrix(e: Array) -> Array:
-    """Return the matrix A'(e) of Schwab's notes (3, 3): angular velocity in body axes per rates of the Euler
-    angles (phi, theta, psi).
+def euler_rate_matrix(euler_angles: Array) -> Array:
+    """Return the matrix A' (3, 3) of Schwab's lecture notes, which maps the rates of the Euler
+    angles (phi, theta, psi) to the angular velocity in body axes.
     """
-    c_theta, s_theta = cos(e[1]), sin(e[1])
-    c_psi, s_psi = cos(e[2]), sin(e[2])
+    c_theta, s_theta = cos(euler_angles[1]), sin(euler_angles[1])
+    c_psi, s_psi = cos(euler_angles[2]), sin(euler_angles[2])
     return array(
         [
             [-s_psi * c_theta, c_psi, 0.0],
@@ -369,28 +391,34 @@ def euler_rate_matrix(e: Array) -> Array:
     )
 
 
-def _relate_sum(sheet: Sheet, letter: str, speed: str, n: int, right: str) -> None:
+def _relate_sum(sheet: Sheet, letter: str, speed: str, count: int, right_side: str) -> None:
     """Add the equation `sum_i letter_i speed_i = right` with its terms written out."""
-    terms = [sheet.formula(f"{letter}_{i} {speed}_{i}") for i in range(n)]
-    left: Expression = terms[0] if n == 1 else Sum(tuple(terms))
-    sheet.relate(left, right)
+    terms = [sheet.parse_formula(f"{letter}_{i} {speed}_{i}") for i in range(count)]
+    left: Expression = terms[0] if count == 1 else Sum(tuple(terms))
+    sheet.add_equation(left, right_side)
 
 
-def _columns(rows: Array, i: int, n: int) -> Array:
-    """Return the columns of body i: of its velocity, then of its angular velocity."""
-    columns = [*range(3 * i, 3 * i + 3), *range(3 * (n + i), 3 * (n + i) + 3)]
+def _body_columns(rows: Array, body_index: int, body_count: int) -> Array:
+    """Return the columns of one body: of its velocity, then of its angular velocity."""
+    columns = [
+        *range(3 * body_index, 3 * body_index + 3),
+        *range(3 * (body_count + body_index), 3 * (body_count + body_index) + 3),
+    ]
     return rows[:, columns]
 
 
-def _entries(letter: str, i: int, rows: int, columns: int = 6) -> list[list[Symbol]]:
-    """Return the symbols of the entries of a matrix of body i."""
+def _entry_symbols(letter: str, body_index: int, rows: int, columns: int = 6) -> list[list[Symbol]]:
+    """Return the symbols of the entries of a matrix of one body."""
     comma = "," if rows > 9 else ""
     return [
-        [Symbol(letter, (f"{i},{row + 1}{comma}{column + 1}",)) for column in range(columns)]
+        [
+            Symbol(letter, (f"{body_index},{row + 1}{comma}{column + 1}",))
+            for column in range(columns)
+        ]
         for row in range(rows)
     ]
 
 
-def _moves(values: Array) -> bool:
+def _has_motion(values: Array) -> bool:
     """Return whether any of the prescribed values is not zero."""
     return any(not is_zero(x) for x in values)

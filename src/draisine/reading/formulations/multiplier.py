@@ -9,7 +9,7 @@ from draisine.reading.contacts import (
     write_frames,
     write_ground,
 )
-from draisine.reading.document import Equations, name_given
+from draisine.reading.document import Equations, name_given_symbols
 from draisine.reading.sheet import Sheet
 from draisine.reading.solution import keep_base_rates, write_reconstruction
 from draisine.reading.stages import write_constraints, write_free_dynamics
@@ -19,7 +19,7 @@ from draisine.reading.subject import Subject
 def write_multiplier(subject: Subject, title: str) -> Equations:
     """Return the page of the saddle-point system of one contact mode."""
     sheet = Sheet(subject.graph)
-    name_given(sheet, subject)
+    name_given_symbols(sheet, subject)
     for stage in (
         keep_base_rates,
         write_frames,
@@ -29,12 +29,12 @@ def write_multiplier(subject: Subject, title: str) -> Equations:
     ):
         stage(sheet, subject)
     if len(subject.C):
-        sheet.heading("Saddle-point system")
-        sheet.relate(r"M \dot{v} - C' \lambda", "Q - F")
-        sheet.relate(r"C \dot{v}", "d")
+        sheet.begin_section("Saddle-point system")
+        sheet.add_equation(r"M \dot{v} - C' \lambda", "Q - F")
+        sheet.add_equation(r"C \dot{v}", "d")
         if any(not is_zero(x) for x in subject.c):
             name_contact_angle_rates(sheet, subject)
             name_contact_motions(sheet, subject)
-        sheet.column("d", subject.c, "d")
+        sheet.add_column("d", subject.c, "d")
     write_reconstruction(sheet, subject)
-    return Equations(sheet.page(f"{title}: saddle-point system"), subject)
+    return Equations(sheet.finish_page(f"{title}: saddle-point system"), subject)

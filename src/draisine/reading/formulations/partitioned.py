@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Array, array, cos, is_zero, norm, sin
 from draisine.algebra.trace import Expr
 from draisine.codegen.formula import Symbol
 from draisine.errors import ParameterError
-from draisine.mechanics.formulations.bicycle._drawing import bicycle
+from draisine.mechanics.formulations.bicycle._drawing import extract_bicycle
 from draisine.mechanics.formulations.bicycle.partitioned import (
     BETA,
     EPSILON,
@@ -36,11 +36,11 @@ from draisine.reading.formulations._given import (
     AXIS_LETTERS,
     Given,
     check_closed,
-    listed,
+    join_symbols,
     name_symbols,
 )
 from draisine.reading.names import ENTRY, INERTIA, LEGEND, LENGTH, SPEED
-from draisine.reading.sheet import Sheet, sentence
+from draisine.reading.sheet import Sheet, parse_sentence
 from draisine.reading.subject import Subject
 
 NINE_COORDINATES = {
@@ -118,7 +118,7 @@ class Chain:
         other.turns = list(self.turns)
         return other
 
-    def turn(self, coordinate: int, axis: Array, point: Array, sign: float = 1.0) -> None:
+    def add_rotation(self, coordinate: int, axis: Array, point: Array, sign: float = 1.0) -> None:
         """Add a rotation about an axis through a point that is fixed in the previous frame."""
         zero = np.zeros(3)
         before = self.turns[-1] if self.turns else None
@@ -155,7 +155,7 @@ class Chain:
 
 def write_partitioned(subject: Subject, title: str) -> Equations:
     """Return the page of the bicycle in the coordinates of Escalona and Recuero."""
-    bike = bicycle(check_closed(subject))
+    bike = extract_bicycle(check_closed(subject))
     if any(joint.slide != 0.0 for joint in subject.model.joints):
         raise ParameterError(
             "The page of the formulation 'partitioned' requires hinges. Print the projected equations of a "
@@ -163,8 +163,8 @@ def write_partitioned(subject: Subject, title: str) -> Equations:
         )
     derivation = Symbols(bike, None, subject.graph)
     page = _Page(subject, derivation)
-    page.write()
-    return Equations(page.sheet.page(f"{title} in nine coordinates"), subject)
+    page.write_sections()
+    return Equations(page.sheet.finish_page(f"{title} in nine coordinates"), subject)
 
 
 class _Page:
@@ -175,9 +175,10 @@ class _Page:
         self.derivation = derivation
         self.model = subject.model
         self.bike = derivation.bike
-        self.hub, self.frames = derivation.frames()
-        self.chains = self._chains()
-        # The compact forms are traced before the derivatives, which have the same values.
+        self.hub, self.frames = derivation.place_bodies()
+        self.chains = self._build_chains()
+        # Trace the short forms before the derivatives. Both have the same values, and the graph
+        # keeps the form that is traced first.
         for body in self.model.bodies:
             frame = self.frames[body.name]
             chain = self.chains[body.name]
@@ -192,26 +193,26 @@ class _Page:
         self.b = array(terms.b)
         self.c = array(terms.c)
         self.contact = array(terms.contact)
-        self.applied = derivation._applied(self.frames)[0]
+        self.applied = derivation._applied_forces(self.frames)[0]
         self.sheet = Sheet(subject.graph)
         self.sheet.legend = LEGEND | PARTITIONED_LEGEND
         self.sheet.cut.letters |= {"denominator": "Delta"}
 
-    def _chains(self) -> dict[str, Chain]:
+    def _build_chains(self) -> dict[str, Chain]:
         """Return the chain of rotations of every body."""
         p = self.derivation.p
         pdot = self.derivation.pdot
         bike = self.bike
         C = array([p[XC], p[YC], 0.0])
         base = Chain(pdot, C)
-        base.turn(PHI, VERTICAL, C)
+        base.add_rotation(PHI, VERTICAL, C)
         heading = self._leaned_axes(PHI)
-        base.turn(THETA, heading[:, 0], C + bike.k3 * VERTICAL)
+        base.add_rotation(THETA, heading[:, 0], C + bike.k3 * VERTICAL)
         axle = self._leaned_axes(THETA)[:, 1]
         frame = base.copy()
-        frame.turn(BETA, axle, self.hub)
+        frame.add_rotation(BETA, axle, self.hub)
         wheel = base.copy()
-        wheel.turn(PSI, axle, self.hub)
+        wheel.add_rotation(PSI, axle, self.hub)
         chains = {self.model.bodies[0].name: frame, bike.axle[0].child: wheel}
         coordinate = {bike.steer: GAMMA, bike.front: EPSILON}
         coordinate |= {joint: EXTRA + k for k, joint in enumerate(self.derivation.extra)}
@@ -221,15 +222,17 @@ class _Page:
                     parent = self.frames[joint.parent]
                     chain = chains[joint.parent].copy()
                     axis = parent.A @ (joint.axis / norm(joint.axis))
-                    chain.turn(coordinate[k], axis, parent.position(joint.through), joint.turn)
+                    chain.add_rotation(
+                        coordinate[k], axis, parent.position(joint.through), joint.turn
+                    )
                     chains[joint.child] = chain
         return chains
 
-    def _leaned_axes(self, last: int) -> Array:
+    def _leaned_axes(self, last_coordinate: int) -> Array:
         """Return the intermediate axes after the rotations up to the heading or the lean."""
         p = self.derivation.p
         turned = rot_z(p[PHI])
-        return turned if last == PHI else turned @ rot_x(p[THETA])
+        return turned if last_coordinate == PHI else turned @ rot_x(p[THETA])
 
     def _trace_contacts(self) -> "FrontRim":
         """Trace the rolling constraints of both wheels in their shortest forms."""
@@ -260,16 +263,16 @@ class _Page:
         centre_drift + cross(last.alpha, arm) + cross(last.w, rim_rate)
         return FrontRim(rim, tangent, rim_rate, tangent_rate, centre_drift)
 
-    def write(self) -> None:
+    def write_sections(self) -> None:
         """Write all sections."""
-        self._given()
-        self._positions()
-        self._partial_velocities()
-        self._constraints()
-        self._dynamics()
-        self._partition()
+        self._name_given()
+        self._write_positions()
+        self._write_partial_velocities()
+        self._write_constraints()
+        self._write_dynamics()
+        self._write_partition()
 
-    def _given(self) -> None:
+    def _name_given(self) -> None:
         """Define and list the symbols of coordinates, rates, inputs and parameters."""
         d = self.derivation
         n = len(d.p)
@@ -280,24 +283,24 @@ class _Page:
             name = self.model.joints[joint].name.replace("_", " ")
             symbols[EXTRA + k] = (Symbol("r", (str(k + 1),)), name)
         symbols[n - 1] = (Symbol("xi"), "angle of the contact point on the front rim")
-        given = []
+        given_symbols = []
         for k in range(n):
             symbol, meaning = symbols[k]
-            given.append(Given(d.p[k], symbol, meaning, ENTRY))
+            given_symbols.append(Given(d.p[k], symbol, meaning, ENTRY))
         for k in range(n):
             symbol, meaning = symbols[k]
-            given.append(Given(d.pdot[k], symbol.with_dots(), f"rate of {meaning}", SPEED))
-        given.append(Given(d.t[0], Symbol("t"), "time", ENTRY, True))
+            given_symbols.append(Given(d.pdot[k], symbol.with_dots(), f"rate of {meaning}", SPEED))
+        given_symbols.append(Given(d.t[0], Symbol("t"), "time", ENTRY, True))
         words = ", ".join(
             f"{k} {b.name.replace('_', ' ')}" for k, b in enumerate(self.model.bodies)
         )
         meanings = ", ".join(meaning for _, meaning in (symbols[k] for k in range(n)))
-        self.sheet.say(
-            *sentence("Coordinates $p$ = ("),
-            *listed(symbols[k][0] for k in range(n)),
+        self.sheet.add_paragraph(
+            *parse_sentence("Coordinates $p$ = ("),
+            *join_symbols(symbols[k][0] for k in range(n)),
             f"): {meanings}. World axes x forward, y left, z up; lean positive to the right, pitch nose "
             f"down. Bodies: {words}. ",
-            *sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. "),
+            *parse_sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. "),
             "Valid for lean angles below 90 degrees.",
         )
         results = [self.D, self.b, self.c, self.contact, self.applied, d.pdot]
@@ -305,14 +308,14 @@ class _Page:
             frame = self.frames[body.name]
             results += [frame.A, frame.position(body.com), body.inertia, array([body.mass])]
         results.append(self.model.gravity)
-        name_symbols(self.sheet, self.subject, given, results, d.symbols["inputs"])
+        name_symbols(self.sheet, self.subject, given_symbols, results, d.symbols["inputs"])
 
-    def _positions(self) -> None:
+    def _write_positions(self) -> None:
         """Write rotations, axes and positions."""
         sheet = self.sheet
-        sheet.heading("Positions")
-        sheet.say(
-            *sentence(
+        sheet.begin_section("Positions")
+        sheet.add_paragraph(
+            *parse_sentence(
                 "$A_i$ rotates the axes of body $i$, parallel to the world's in the drawing, to world axes; "
                 "$d_k$ is the direction and $o_k$ a point of the rotation by coordinate number $k$; $r_i$ "
                 "is a mass centre:"
@@ -324,43 +327,51 @@ class _Page:
             for row in range(3):
                 for column in range(3):
                     symbol = Symbol("A", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",))
-                    sheet.define(frame.A[row, column], symbol, LENGTH, least=2)
+                    sheet.define_symbol(frame.A[row, column], symbol, LENGTH, min_factors=2)
             for turn in self.chains[body.name].turns:
                 if turn.coordinate not in named:
                     named.add(turn.coordinate)
                     number = turn.coordinate + 1
-                    self._vector("d", number, turn.axis, LENGTH)
-                    self._vector("o", number, turn.point, LENGTH)
-            self._vector("r", i, frame.position(body.com), LENGTH)
-        sheet.flush()
+                    self._name_vector("d", number, turn.axis, LENGTH)
+                    self._name_vector("o", number, turn.point, LENGTH)
+            self._name_vector("r", i, frame.position(body.com), LENGTH)
+        sheet.flush_definitions()
 
-    def _vector(self, letter: str, number: int, xs: Array, kind: str, dots: int = 0) -> None:
+    def _name_vector(
+        self, letter: str, number: int, components: Array, kind: str, dots: int = 0
+    ) -> None:
         """Define symbols for those components of a vector that are sums or long products."""
-        for x, axis in zip(xs, AXIS_LETTERS, strict=True):
-            self.sheet.define(x, Symbol(letter, (f"{number}{axis}",), dots=dots), kind, least=3)
+        for x, axis in zip(components, AXIS_LETTERS, strict=True):
+            self.sheet.define_symbol(
+                x, Symbol(letter, (f"{number}{axis}",), dots=dots), kind, min_factors=3
+            )
 
-    def _partial_velocities(self) -> None:
+    def _write_partial_velocities(self) -> None:
         """Write the partial velocities of mass centres and the partial angular velocities."""
         sheet = self.sheet
-        sheet.heading("Velocities")
-        sheet.relate(r"\dot{r}_i", r"H_i \dot{p}")
-        sheet.relate(r"\omega_i", r"G_i \dot{p}")
-        sheet.say("with the angular velocities in body axes.")
+        sheet.begin_section("Velocities")
+        sheet.add_equation(r"\dot{r}_i", r"H_i \dot{p}")
+        sheet.add_equation(r"\omega_i", r"G_i \dot{p}")
+        sheet.add_paragraph("with the angular velocities in body axes.")
         n = len(self.derivation.p)
         for i, body in enumerate(self.model.bodies):
-            H, G = self.partials(body.name)
-            sheet.matrix(f"H_{i}", H, _entries("H", i, n))
-            sheet.matrix(f"G_{i}", G, _entries("G", i, n))
+            H, G = self.write_partials(body.name)
+            sheet.add_matrix(f"H_{i}", H, _entry_symbols("H", i, n))
+            sheet.add_matrix(f"G_{i}", G, _entry_symbols("G", i, n))
 
-    def partials(self, name: str) -> tuple[Array, Array]:
-        """Return H and G of a body, eqs. (2) and (8)."""
+    def write_partials(self, body_name: str) -> tuple[Array, Array]:
+        """Return the partial velocities H and the partial angular velocities G of a body, eqs. (2)
+        and (8) of Escalona and Recuero.
+        """
         d = self.derivation
-        frame = self.frames[name]
-        com = next(body.com for body in self.model.bodies if body.name == name)
+        frame = self.frames[body_name]
+        com = next(body.com for body in self.model.bodies if body.name == body_name)
         n = len(d.p)
-        return d.by_coordinates(frame.position(com)).reshape(3, n), d.angular(frame.A)
+        return d.differentiate_by_coordinates(frame.position(com)).reshape(
+            3, n
+        ), d.partial_angular_velocities(frame.A)
 
-    def _constraints(self) -> None:
+    def _write_constraints(self) -> None:
         """Write the contact equations, the rows of the constraints and their right sides."""
         sheet = self.sheet
         d = self.derivation
@@ -368,42 +379,44 @@ class _Page:
         labels += ["rear wheel rolls, y", "front wheel rolls, x", "front wheel rolls, y"]
         labels += [f"{j.name} (prescribed)" for j in self.model.joints if j.motion is not None]
         counted = "; ".join(f"{k + 1} {label}" for k, label in enumerate(labels))
-        sheet.heading("Constraints")
+        sheet.begin_section("Constraints")
         moves = any(not is_zero(x) for x in self.b)
-        sheet.relate(r"D \dot{p}", "b" if moves else "0")
-        sheet.say(
+        sheet.add_equation(r"D \dot{p}", "b" if moves else "0")
+        sheet.add_paragraph(
             f"Rows: {counted}. ",
-            *sentence(
+            *parse_sentence(
                 r"The first two are derivatives of the contact equations $C$ = 0; $\rho$ points from the "
                 r"front hub to the contact point on the rim, $t$ is its derivative by $\xi$."
             ),
         )
         for letter, xs in (("rho", self.rim.rho), ("t", self.rim.tangent)):
             for x, axis in zip(xs, AXIS_LETTERS, strict=True):
-                sheet.define(x, Symbol(letter, (axis,)), LENGTH, least=2)
-        sheet.column("C", self.contact, "C")
+                sheet.define_symbol(x, Symbol(letter, (axis,)), LENGTH, min_factors=2)
+        sheet.add_column("C", self.contact, "C")
         rows = len(self.D)
         symbols = [
             [Symbol("D", (f"{i + 1},{j + 1}",)) for j in range(len(d.p))] for i in range(rows)
         ]
-        sheet.matrix("D", self.D, symbols)
+        sheet.add_matrix("D", self.D, symbols)
         if moves:
-            sheet.column("b", self.b, "b")
+            sheet.add_column("b", self.b, "b")
 
-    def _dynamics(self) -> None:
-        """Write mass matrix and forces by their factors, eqs. (28) to (32)."""
+    def _write_dynamics(self) -> None:
+        """Write mass matrix and forces by their factors, eqs. (28) to (32) of Escalona and Recuero."""
         sheet = self.sheet
         d = self.derivation
         bodies = range(len(self.model.bodies))
-        sheet.heading("Equations of motion")
-        sheet.relate(r"M \ddot{p} + D' \lambda", "Q_v + Q_g + Q")
-        sheet.relate(r"D \ddot{p}", "c")
-        sheet.relate("M", " + ".join(f"m_{i} H_{i}' H_{i} + G_{i}' I_{i} G_{i}" for i in bodies))
-        sheet.relate("Q_g", " + ".join(f"H_{i}' P_{i}" for i in bodies))
+        sheet.begin_section("Equations of motion")
+        sheet.add_equation(r"M \ddot{p} + D' \lambda", "Q_v + Q_g + Q")
+        sheet.add_equation(r"D \ddot{p}", "c")
+        sheet.add_equation(
+            "M", " + ".join(f"m_{i} H_{i}' H_{i} + G_{i}' I_{i} G_{i}" for i in bodies)
+        )
+        sheet.add_equation("Q_g", " + ".join(f"H_{i}' P_{i}" for i in bodies))
         forces = [rf"H_{i}' m_{i} a_{i} + G_{i}' (I_{i} \eta_{i} + n_{i})" for i in bodies]
-        sheet.relate("Q_v", "- (" + " + ".join(forces) + ")")
-        sheet.say(
-            *sentence(
+        sheet.add_equation("Q_v", "- (" + " + ".join(forces) + ")")
+        sheet.add_paragraph(
+            *parse_sentence(
                 r"At $\ddot{p}$ = 0, $a_i$ is the acceleration of a mass centre, with entries $\ddot{r}$, "
                 r"$\eta_i$ the angular acceleration and $n_i$ the gyroscopic moment $\omega_i$ x $I_i$ "
                 r"$\omega_i$ in body axes, $\omega_i$ the angular velocity; $P_i$ is the weight. In world "
@@ -413,26 +426,28 @@ class _Page:
             )
         )
         for i, body in enumerate(self.model.bodies):
-            H, G = self.partials(body.name)
+            H, G = self.write_partials(body.name)
             w = G @ d.pdot
-            a = array(d.in_time(H @ d.pdot))
-            eta = array(d.in_time(G @ d.pdot))
+            a = array(d.differentiate_in_time(H @ d.pdot))
+            eta = array(d.differentiate_in_time(G @ d.pdot))
             self._name_chain_rates(body.name)
             tails = [f"{i}{x}" for x in AXIS_LETTERS]
-            sheet.vector("omega", w, tails, SPEED)
+            sheet.define_vector("omega", w, tails, SPEED)
             mass = Symbol("m", (str(i),))
-            sheet.cut.define_polynomial(sheet.polynomial(body.mass), mass, INERTIA)
-            sheet.keep([mass])
+            sheet.cut.define_polynomial(sheet.as_polynomial(body.mass), mass, INERTIA)
+            sheet.keep_symbols([mass])
             for row, tail in zip(a, tails, strict=True):
-                sheet.define(row, Symbol("r", (tail,), dots=2), SPEED)
-            sheet.vector("eta", eta, tails, SPEED)
-            sheet.vector("n", cross(w, body.inertia @ w), tails, ENTRY)
-            sheet.matrix(f"I_{i}", body.inertia, _entries("I", i, 3), symmetric=True, kind=INERTIA)
-            sheet.column(f"P_{i}", body.mass * self.model.gravity, "P", tails)
-            sheet.column(f"a_{i}", a, "a", tails)
-            sheet.column(rf"\eta_{i}", eta, "eta", tails)
-            sheet.column(f"n_{i}", cross(w, body.inertia @ w), "n", tails)
-        sheet.column("Q", self.applied, "Q")
+                sheet.define_symbol(row, Symbol("r", (tail,), dots=2), SPEED)
+            sheet.define_vector("eta", eta, tails, SPEED)
+            sheet.define_vector("n", cross(w, body.inertia @ w), tails, ENTRY)
+            sheet.add_matrix(
+                f"I_{i}", body.inertia, _entry_symbols("I", i, 3), symmetric=True, kind=INERTIA
+            )
+            sheet.add_column(f"P_{i}", body.mass * self.model.gravity, "P", tails)
+            sheet.add_column(f"a_{i}", a, "a", tails)
+            sheet.add_column(rf"\eta_{i}", eta, "eta", tails)
+            sheet.add_column(f"n_{i}", cross(w, body.inertia @ w), "n", tails)
+        sheet.add_column("Q", self.applied, "Q")
         for letter, xs, kind in (
             ("rho", self.rim.rho_rate, 1),
             ("t", self.rim.tangent_rate, 1),
@@ -440,8 +455,8 @@ class _Page:
         ):
             for x, axis in zip(xs, AXIS_LETTERS, strict=True):
                 tail = axis if kind else f"F{axis}"
-                sheet.define(x, Symbol(letter, (tail,), dots=kind), SPEED, least=9)
-        sheet.column("c", self.c, "c")
+                sheet.define_symbol(x, Symbol(letter, (tail,), dots=kind), SPEED, min_factors=9)
+        sheet.add_column("c", self.c, "c")
 
     def _name_chain_rates(self, name: str) -> None:
         """Define symbols for angular velocities and accelerations along the chain of a body."""
@@ -450,29 +465,29 @@ class _Page:
             for letter, xs in (("w", turn.w), ("epsilon", turn.alpha), ("a", turn.a)):
                 for x, axis in zip(xs, AXIS_LETTERS, strict=True):
                     if isinstance(x, Expr) and x.index not in self.sheet.cut.known:
-                        self.sheet.define(x, Symbol(letter, (f"{number}{axis}",)), SPEED)
+                        self.sheet.define_symbol(x, Symbol(letter, (f"{number}{axis}",)), SPEED)
 
-    def _partition(self) -> None:
-        """Write the partitioned equations (36) to (41)."""
+    def _write_partition(self) -> None:
+        """Write the partitioned equations (36) to (41) of Escalona and Recuero."""
         sheet = self.sheet
-        sheet.heading("Independent coordinates")
-        sheet.say(
-            *sentence(
+        sheet.begin_section("Independent coordinates")
+        sheet.add_paragraph(
+            *parse_sentence(
                 r"Lean, steer and rolling angle are independent, $p_i$ = ($\theta$, $\gamma$, $\psi$), all "
                 "others dependent, $p_d$; $D_i$ and $D_d$ are their columns of $D$. The first two contact "
                 r"equations determine $\beta$ and $\xi$. With $E$ of the rows 1 for $p_i$ and $T$ for "
                 "$p_d$, and $J$ of the rows 0 and $K$:"
             )
         )
-        sheet.relate(r"D_d T", "- D_i")
-        sheet.relate(r"D_d K", "c")
-        sheet.relate(r"\ddot{p}", r"E \ddot{p}_i + J")
-        sheet.relate(r"E' M E \ddot{p}_i", "E' (Q_v + Q_g + Q - M J)")
+        sheet.add_equation(r"D_d T", "- D_i")
+        sheet.add_equation(r"D_d K", "c")
+        sheet.add_equation(r"\ddot{p}", r"E \ddot{p}_i + J")
+        sheet.add_equation(r"E' M E \ddot{p}_i", "E' (Q_v + Q_g + Q - M J)")
 
 
-def _entries(letter: str, i: int, columns: int) -> list[list[Symbol]]:
-    """Return the symbols of the entries of a matrix of body i with three rows."""
+def _entry_symbols(letter: str, body_index: int, columns: int) -> list[list[Symbol]]:
+    """Return the symbols of the entries of a matrix of one body with three rows."""
     return [
-        [Symbol(letter, (f"{i},{row + 1}{column + 1}",)) for column in range(columns)]
+        [Symbol(letter, (f"{body_index},{row + 1}{column + 1}",)) for column in range(columns)]
         for row in range(3)
     ]

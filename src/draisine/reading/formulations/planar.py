@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Array, array, cos, is_zero, norm, sin
 from draisine.codegen.formula import Symbol
 from draisine.errors import ModelError
 from draisine.mechanics.formulations._plug import joint_torques
-from draisine.mechanics.formulations.bicycle._drawing import Bicycle, bicycle, fork_axes
+from draisine.mechanics.formulations.bicycle._drawing import Bicycle, extract_bicycle, fork_axes
 from draisine.mechanics.formulations.bicycle.planar import (
     FIRST_JOINT,
     PITCH,
@@ -24,8 +24,8 @@ from draisine.mechanics.formulations.bicycle.planar import (
     CarriedBody,
     X,
     Y,
-    front_angle,
-    front_angle_rate,
+    front_contact_angle,
+    front_contact_angle_rate,
     front_contact_vector,
     planar_equations,
     planar_frames,
@@ -38,11 +38,11 @@ from draisine.reading.formulations._given import (
     AXIS_LETTERS,
     Given,
     check_closed,
-    listed,
+    join_symbols,
     name_symbols,
 )
 from draisine.reading.names import ENTRY, INERTIA, LEGEND, LENGTH, SPEED
-from draisine.reading.sheet import Sheet, sentence
+from draisine.reading.sheet import Sheet, parse_sentence
 from draisine.reading.subject import Subject
 
 PLANAR_SPEEDS = {
@@ -93,7 +93,7 @@ PLANAR_LEGEND = {
 def write_planar(subject: Subject, title: str) -> Equations:
     """Return the page of the bicycle on SE(2) x S."""
     model = check_closed(subject)
-    bike = bicycle(model)
+    bike = extract_bicycle(model)
     if model.pushes:
         names = ", ".join(repr(force.name) for force in model.pushes)
         raise ModelError(
@@ -116,33 +116,33 @@ def write_planar(subject: Subject, title: str) -> Equations:
     n = len(speeds)
     names = "rear along the track; rear across; front x; front y; front z"
     names += "".join(f"; {j.name} (prescribed)" for j in model.joints if j.motion is not None)
-    sheet.heading("Constraints")
+    sheet.begin_section("Constraints")
     moves = any(not is_zero(x) for x in terms.b)
-    sheet.relate("C v", "b" if moves else "0")
-    sheet.say(f"Rows: {names}.")
-    sheet.matrix("C", terms.C, _entries("C", len(terms.C), n))
+    sheet.add_equation("C v", "b" if moves else "0")
+    sheet.add_paragraph(f"Rows: {names}.")
+    sheet.add_matrix("C", terms.C, _entry_symbols("C", len(terms.C), n))
     if moves:
-        sheet.column("b", terms.b, "b")
-    sheet.column("G", [terms.gap], "G")
-    sheet.say(sheet.quantity("G"), " is the gap of the front wheel.")
+        sheet.add_column("b", terms.b, "b")
+    sheet.add_column("G", [terms.gap], "G")
+    sheet.add_paragraph(sheet.matrix_symbol("G"), " is the gap of the front wheel.")
     _write_dynamics(sheet, subject, symbols, bodies)
-    sheet.relate(r"C \dot{v}", "c")
-    sheet.column("c", terms.c, "c")
-    sheet.heading("Reduced dynamics")
-    sheet.say(
+    sheet.add_equation(r"C \dot{v}", "c")
+    sheet.add_column("c", terms.c, "c")
+    sheet.begin_section("Reduced dynamics")
+    sheet.add_paragraph(
         "Independent speeds ",
-        sheet.quantity("u"),
+        sheet.matrix_symbol("u"),
         ": roll, steer and rolling of the rear wheel. The kernel ",
-        sheet.quantity("H"),
+        sheet.matrix_symbol("H"),
         " and the drift ",
-        sheet.quantity(r"\kappa"),
+        sheet.matrix_symbol(r"\kappa"),
         " satisfy",
     )
-    sheet.relate("C H", "0")
-    sheet.relate(r"C \kappa", "c")
-    sheet.relate(r"\dot{v}", r"H \dot{u} + \kappa")
-    sheet.relate(r"H' M H \dot{u}", r"- H' (F + M \kappa)")
-    return Equations(sheet.page(f"{title} on SE(2) x S"), subject)
+    sheet.add_equation("C H", "0")
+    sheet.add_equation(r"C \kappa", "c")
+    sheet.add_equation(r"\dot{v}", r"H \dot{u} + \kappa")
+    sheet.add_equation(r"H' M H \dot{u}", r"- H' (F + M \kappa)")
+    return Equations(sheet.finish_page(f"{title} on SE(2) x S"), subject)
 
 
 def _name_given(
@@ -158,35 +158,37 @@ def _name_given(
         symbol = Symbol("r", (str(k + 1),))
         coordinates[FIRST_JOINT + k] = (symbol, name)
         speeds[FIRST_JOINT + k] = (symbol.with_dots(), f"rate of {name}")
-    given = [
+    given_symbols = [
         Given(x, coordinates[k][0], coordinates[k][1], ENTRY)
         for k, x in enumerate(symbols["coordinates"])
     ]
-    given += [Given(x, speeds[k][0], speeds[k][1], SPEED) for k, x in enumerate(symbols["speeds"])]
-    given.append(Given(symbols["t"][0], Symbol("t"), "time", ENTRY, True))
-    sheet.say(
-        *sentence("Coordinates: "),
-        *listed(symbol for symbol, _ in coordinates.values()),
+    given_symbols += [
+        Given(x, speeds[k][0], speeds[k][1], SPEED) for k, x in enumerate(symbols["speeds"])
+    ]
+    given_symbols.append(Given(symbols["t"][0], Symbol("t"), "time", ENTRY, True))
+    sheet.add_paragraph(
+        *parse_sentence("Coordinates: "),
+        *join_symbols(symbol for symbol, _ in coordinates.values()),
         ": position of C0, yaw, roll (positive to the left), pitch (positive nose down), joints "
         f"({', '.join(joints)}). Speeds ",
-        sheet.quantity("v"),
+        sheet.matrix_symbol("v"),
         " = (",
-        *listed(symbol for symbol, _ in speeds.values()),
+        *join_symbols(symbol for symbol, _ in speeds.values()),
         "): velocity of C0 along and across the track, yaw rate, rates of roll, pitch and joints. Vectors "
         "are in the contact frame of the rear wheel: x along its track, y left, z up. ",
-        *sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. "),
+        *parse_sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. "),
         "Valid for roll angles below 90 degrees.",
     )
-    name_symbols(sheet, subject, given, results, symbols["inputs"])
+    name_symbols(sheet, subject, given_symbols, results, symbols["inputs"])
 
 
 def _write_frames(sheet: Sheet, model: Model, bodies: list[CarriedBody]) -> None:
     """Write rotation, origin, angular velocity and drift of every body."""
-    sheet.heading("Frames")
+    sheet.begin_section("Frames")
     words = ", ".join(f"{i} {b.name.replace('_', ' ')}" for i, b in enumerate(model.bodies))
-    sheet.say(
+    sheet.add_paragraph(
         f"Bodies: {words}. ",
-        *sentence(
+        *parse_sentence(
             "$R_i$ rotates the axes of body $i$ to the contact frame, $o_i$ is the point of its joint, $d_i$ "
             r"points from there to the mass centre; $w_i$ is the angular velocity, $\epsilon_i$ the angular "
             "acceleration and $b_i$ the acceleration of $o_i$, both at constant speeds."
@@ -196,18 +198,18 @@ def _write_frames(sheet: Sheet, model: Model, bodies: list[CarriedBody]) -> None
         for row in range(3):
             for column in range(3):
                 symbol = Symbol("R", (f"{i}{AXIS_LETTERS[row]}{AXIS_LETTERS[column]}",))
-                sheet.define(frame.R[row, column], symbol, LENGTH, least=2)
+                sheet.define_symbol(frame.R[row, column], symbol, LENGTH, min_factors=2)
         vectors = (
             ("o", frame.o, LENGTH),
-            ("d", frame.arm(body.com), LENGTH),
+            ("d", frame.vector_to(body.com), LENGTH),
             ("w", frame.w, SPEED),
             ("epsilon", frame.alpha, SPEED),
             ("b", frame.a, SPEED),
         )
         for letter, xs, kind in vectors:
             for x, axis in zip(xs, AXIS_LETTERS, strict=True):
-                sheet.define(x, Symbol(letter, (f"{i}{axis}",)), kind, least=3)
-    sheet.flush()
+                sheet.define_symbol(x, Symbol(letter, (f"{i}{axis}",)), kind, min_factors=3)
+    sheet.flush_definitions()
 
 
 def _write_front_contact(
@@ -217,10 +219,12 @@ def _write_front_contact(
     coordinates: Array,
     speeds: Array,
 ) -> None:
-    """Write the angle of C1 on the front wheel, eq. (2.27), the vector to C1, and their rates."""
-    sheet.heading("Front contact")
-    sheet.say(
-        *sentence(
+    """Write the angle of the contact point C1 on the front wheel, eq. (2.27) of Mauny's thesis
+    (2018), the vector from the hub to C1, and their rates.
+    """
+    sheet.begin_section("Front contact")
+    sheet.add_paragraph(
+        *parse_sentence(
             r"$\mu$ is the tilt of the steer axis, $\alpha_1$ the angle of $C_1$ on the front wheel from the "
             r"steer axis, eq. (2.27); $\rho$ points from the front hub to $C_1$ on the ring of the wheel, "
             "$q$ from the origin of the front wheel to $C_1$, $f$ and $e$ are the fork's first axis and "
@@ -230,21 +234,23 @@ def _write_front_contact(
     cosine, sine = cos(bike.mu), sin(bike.mu)
     joint = bike.model.joints[bike.steer]
     up = joint.axis / norm(joint.axis)
-    sheet.cut.define(bike.mu, Symbol("mu"))
-    # The steer axis is (-sin mu, 0, cos mu) by definition of mu.
-    sheet.cut.label(cosine, sheet.polynomial(up[2]))
-    sheet.cut.label(sine, sheet.polynomial(-up[0]))
+    sheet.cut.define_value(bike.mu, Symbol("mu"))
+    # The steer axis is (-sin mu, 0, cos mu), which defines the angle mu.
+    sheet.cut.label_node(cosine, sheet.as_polynomial(up[2]))
+    sheet.cut.label_node(sine, sheet.as_polynomial(-up[0]))
     steer = FIRST_JOINT + bike.steer
     arguments = coordinates[ROLL], np.pi - coordinates[PITCH], coordinates[steer]
     alpha = Symbol("alpha", ("1",))
-    sheet.cut.define(front_angle(bike, *arguments), alpha)
+    sheet.cut.define_value(front_contact_angle(bike, *arguments), alpha)
     rates = speeds[ROLL], -speeds[PITCH], speeds[steer]
-    sheet.cut.define(front_angle_rate(bike, *arguments, *rates), alpha.with_dots(), SPEED)
+    sheet.cut.define_value(
+        front_contact_angle_rate(bike, *arguments, *rates), alpha.with_dots(), SPEED
+    )
     fork = frames[bike.axle[1].parent]
     wheel = frames[bike.axle[1].child]
     s1, _, a1 = (fork.R @ x for x in fork_axes(bike.mu))
     rho, rho_rate = front_contact_vector(bike, fork, coordinates, speeds)
-    hub = wheel.arm(bike.front_hub)
+    hub = wheel.vector_to(bike.front_hub)
     arm = hub + rho - bike.k2 * VERTICAL
     arm_rate = cross(wheel.w, hub) + rho_rate
     vectors = (
@@ -257,8 +263,8 @@ def _write_front_contact(
     )
     for letter, xs, kind, dots in vectors:
         for x, axis in zip(xs, AXIS_LETTERS, strict=True):
-            sheet.define(x, Symbol(letter, (axis,), dots=dots), kind, least=3)
-    sheet.flush()
+            sheet.define_symbol(x, Symbol(letter, (axis,), dots=dots), kind, min_factors=3)
+    sheet.flush_definitions()
 
 
 def _write_dynamics(
@@ -269,13 +275,13 @@ def _write_dynamics(
     speeds = symbols["speeds"]
     count = range(len(bodies))
     n = len(speeds)
-    sheet.heading("Free dynamics")
-    sheet.relate(r"M \dot{v} + F", r"C' \lambda")
-    sheet.relate("M", " + ".join(f"m_{i} V_{i}' V_{i} + T_{i}' J_{i} T_{i}" for i in count))
+    sheet.begin_section("Free dynamics")
+    sheet.add_equation(r"M \dot{v} + F", r"C' \lambda")
+    sheet.add_equation("M", " + ".join(f"m_{i} V_{i}' V_{i} + T_{i}' J_{i} T_{i}" for i in count))
     terms = [rf"m_{i} V_{i}' a_{i} + T_{i}' (J_{i} \epsilon_{i} + n_{i})" for i in count]
-    sheet.relate("F", " + ".join(terms) + " - Q")
-    sheet.say(
-        *sentence(
+    sheet.add_equation("F", " + ".join(terms) + " - Q")
+    sheet.add_paragraph(
+        *parse_sentence(
             "$J_i$ is the inertia tensor about the mass centre in the contact frame, $V_i$ and $T_i$ are the "
             "partial velocities of the mass centre and the partial angular velocities, $a_i$ is the "
             "acceleration of the mass centre at constant speeds minus gravity, $n_i$ the gyroscopic moment "
@@ -284,34 +290,38 @@ def _write_dynamics(
     )
     gravity = rot_z(symbols["coordinates"][YAW]).T @ model.gravity
     for i, (body, frame) in enumerate(zip(model.bodies, bodies, strict=True)):
-        arm = frame.arm(body.com)
+        arm = frame.vector_to(body.com)
         mass = Symbol("m", (str(i),))
-        sheet.cut.define_polynomial(sheet.polynomial(body.mass), mass, INERTIA)
-        sheet.keep([mass])
-        sheet.matrix(f"V_{i}", frame.velocity(arm), _entries("V", 3, n, f"{i},"))
-        sheet.matrix(f"T_{i}", frame.turns, _entries("T", 3, n, f"{i},"))
+        sheet.cut.define_polynomial(sheet.as_polynomial(body.mass), mass, INERTIA)
+        sheet.keep_symbols([mass])
+        sheet.add_matrix(
+            f"V_{i}", frame.partial_velocities(arm), _entry_symbols("V", 3, n, f"{i},")
+        )
+        sheet.add_matrix(f"T_{i}", frame.turns, _entry_symbols("T", 3, n, f"{i},"))
         J = frame.R @ body.inertia @ frame.R.T
-        sheet.matrix(f"J_{i}", J, _entries("J", 3, 3, f"{i},"), symmetric=True, kind=INERTIA)
-        a = frame.drift(arm, cross(frame.w, arm)) - gravity
+        sheet.add_matrix(
+            f"J_{i}", J, _entry_symbols("J", 3, 3, f"{i},"), symmetric=True, kind=INERTIA
+        )
+        a = frame.convective_acceleration(arm, cross(frame.w, arm)) - gravity
         tails = [f"{i}{x}" for x in AXIS_LETTERS]
-        sheet.vector("a", a, tails, SPEED)
+        sheet.define_vector("a", a, tails, SPEED)
         n_i = cross(frame.w, J @ frame.w)
-        sheet.vector("n", n_i, tails, ENTRY)
-        sheet.column(f"a_{i}", a, "a", tails)
-        sheet.column(rf"\epsilon_{i}", frame.alpha, "epsilon", tails)
-        sheet.column(f"n_{i}", n_i, "n", tails)
+        sheet.define_vector("n", n_i, tails, ENTRY)
+        sheet.add_column(f"a_{i}", a, "a", tails)
+        sheet.add_column(rf"\epsilon_{i}", frame.alpha, "epsilon", tails)
+        sheet.add_column(f"n_{i}", n_i, "n", tails)
     torques = joint_torques(
         model,
         symbols["inputs"],
         symbols["coordinates"][FIRST_JOINT:],
         speeds[FIRST_JOINT:],
     )
-    sheet.column("Q", [0.0] * FIRST_JOINT + list(torques), "Q")
+    sheet.add_column("Q", [0.0] * FIRST_JOINT + list(torques), "Q")
 
 
-def _entries(letter: str, rows: int, columns: int, start: str = "") -> list[list[Symbol]]:
+def _entry_symbols(letter: str, rows: int, columns: int, prefix: str = "") -> list[list[Symbol]]:
     """Return the symbols of the entries of a matrix, counted from one."""
     return [
-        [Symbol(letter, (f"{start}{row + 1}{column + 1}",)) for column in range(columns)]
+        [Symbol(letter, (f"{prefix}{row + 1}{column + 1}",)) for column in range(columns)]
         for row in range(rows)
     ]

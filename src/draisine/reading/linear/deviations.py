@@ -6,11 +6,11 @@ Coordinates q, independent speeds u and states z of force elements satisfy
 
 eq. [straight-running].
 
-The matrices are exact derivatives of the reduced dynamics, of the rates of the coordinates and of
-those of the states, in the straight motion. Steps: choose coordinates whose changes keep the
-contacts closed (`_chart`), differentiate (`all_matrices`), leave out cyclic coordinates (`essential`) and
-separate the deviations coupled with lean from the others (`lateral`, `in_plane`). Lean is positive to the
-right, steer to the left.
+The matrices are exact derivatives of the reduced dynamics, of the rates of the coordinates and of those
+of the states, in the straight motion. Steps: choose coordinates whose changes keep the contacts closed
+(`_chart`), differentiate (`all_matrices`), leave out cyclic coordinates (`essential_indices`) and
+separate the deviations coupled with lean from the others (`lateral`, `in_plane`). Lean is positive to
+the right, steer to the left.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ class CoupledDeviations:
     states: tuple[str, ...]
     """Names of the element states z."""
 
-    def entries(self) -> Iterator[Scalar]:
+    def list_entries(self) -> Iterator[Scalar]:
         """Yield the entries of all matrices."""
         yield from self.mass.ravel()
         for matrix in self.matrices.values():
@@ -65,7 +65,7 @@ class CoupledDeviations:
                 yield from term.ravel()
 
     @property
-    def direct(self) -> bool:
+    def is_direct(self) -> bool:
         """Whether the first components of u are the rates of q, in order."""
         G = self.matrices["G"].entries
         H = self.matrices["H"].entries
@@ -74,7 +74,7 @@ class CoupledDeviations:
     @property
     def second_order(self) -> bool:
         """Whether u = qdot, without states of force elements."""
-        return self.direct and len(self.speeds) == len(self.coordinates) and not self.states
+        return self.is_direct and len(self.speeds) == len(self.coordinates) and not self.states
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +87,11 @@ class StraightRunning:
     def motion(self) -> StraightMotion:
         """Straight motion, after checking that it is steady."""
         motion = StraightMotion(self.subject)
-        motion.check()
+        motion.check_steadiness()
         return motion
 
     @cached_property
-    def _words(self) -> dict[str, str]:
+    def _coordinate_descriptions(self) -> dict[str, str]:
         """Descriptions of the coordinates, by their symbols."""
         model = self.subject.model
         out = {f"turn {name}": name for name in self.subject.angles}
@@ -99,15 +99,17 @@ class StraightRunning:
         return out | {f"r[{k}]": joint.name for k, joint in enumerate(model.joints)}
 
     @cached_property
-    def _preferred(self) -> list[str]:
+    def _preferred_coordinates(self) -> list[str]:
         """Symbols of the coordinates in the order of preference as independent coordinates."""
-        # Lean and joints other than wheels come first. Pitch and height follow from the contacts of
-        # most machines. The remaining coordinates are cyclic.
+        # Prefer lean and joints other than wheels. Pitch and height follow from the contacts of
+        # most machines, and the remaining coordinates are cyclic.
         joints = [joint.name for joint in self.subject.model.joints]
         wheels = [name for name in joints if f"{name}_rate" in self.motion.rolling]
         others = [name for name in joints if name not in wheels]
         order = ["lean", *others, "pitch", "height", "yaw", *wheels, "x", "y"]
-        return sorted(self.motion.rates, key=lambda symbol: order.index(self._words[symbol]))
+        return sorted(
+            self.motion.rates, key=lambda symbol: order.index(self._coordinate_descriptions[symbol])
+        )
 
     @cached_property
     def _chart(self) -> tuple[list[str], Array]:
@@ -116,7 +118,7 @@ class StraightRunning:
         Column j is a displacement of all coordinates that changes independent coordinate j by 1, leaves the
         other independent coordinates unchanged and keeps the contacts closed.
         """
-        symbols = self._preferred
+        symbols = self._preferred_coordinates
         point = self.motion.point
         rows = self.motion.differentiate(self.motion.conditions, symbols)
         basis: list[Floats] = []
@@ -143,7 +145,7 @@ class StraightRunning:
         }
         symbols = {
             "u": [f"v[{k}]" for k in independent],
-            "q": self._preferred,
+            "q": self._preferred_coordinates,
             "z": [f"z[{k}]" for k in range(len(machine.z))],
         }
         out: dict[str, Array] = {}
@@ -152,17 +154,17 @@ class StraightRunning:
             out[letter] = derivatives @ X if variable == "q" else derivatives
         order = [machine.independent.index(k) for k in independent]
         mass = machine.M_r[np.ix_(order, order)]
-        return out | {"M": array(motion.at(mass.ravel())).reshape(mass.shape)}
+        return out | {"M": array(motion.evaluate_straight(mass.ravel())).reshape(mass.shape)}
 
     @cached_property
-    def essential(self) -> list[int]:
+    def essential_indices(self) -> list[int]:
         """Indices of the independent coordinates that are not cyclic."""
         matrices = self.all_matrices
-        H = _nonzero(matrices["H"])
-        KS = _nonzero(np.vstack([matrices["K"], matrices["S"]]))
+        H = _nonzero_entries(matrices["H"])
+        KS = _nonzero_entries(np.vstack([matrices["K"], matrices["S"]]))
         every = range(len(H))
-        # A coordinate is cyclic if neither forces, states nor rates of non-cyclic coordinates
-        # depend on it. The set is reduced until this is consistent.
+        # A coordinate is cyclic if neither forces nor states nor the rates of coordinates that are
+        # not cyclic depend on it. Remove coordinates from the set until this holds.
         cyclic = list(every)
         while needed := [k for k in cyclic if KS[:, k].any() or np.delete(H[:, k], cyclic).any()]:
             cyclic = [k for k in cyclic if k not in needed]
@@ -171,7 +173,7 @@ class StraightRunning:
     @property
     def coordinates(self) -> list[str]:
         """Names of the coordinates that are not cyclic."""
-        return [self._words[self._chart[0][k]] for k in self.essential]
+        return [self._coordinate_descriptions[self._chart[0][k]] for k in self.essential_indices]
 
     @cached_property
     def states(self) -> list[str]:
@@ -188,12 +190,12 @@ class StraightRunning:
         return out
 
     @cached_property
-    def _lateral(self) -> dict[str, list[int]]:
+    def _lateral_indices(self) -> dict[str, list[int]]:
         """Indices of the essential coordinates q, speeds u and states z that are coupled with lean."""
         if "lean" not in self.coordinates:
             raise ParameterError(f"{REFUSAL}; the contacts of this machine do not allow lean.")
-        A = {letter: _nonzero(matrix) for letter, matrix in self.all_matrices.items()}
-        q = self.essential
+        A = {letter: _nonzero_entries(matrix) for letter, matrix in self.all_matrices.items()}
+        q = self.essential_indices
         zero = np.zeros((len(q), A["E"].shape[1]), bool)
         coupling = np.vstack(
             [
@@ -202,8 +204,8 @@ class StraightRunning:
                 np.hstack([A["S"][:, q], A["R"], A["T"]]),
             ]
         )
-        # Connected component of lean in the graph of couplings; no path is longer than the number
-        # of its nodes.
+        # Find the deviations that are coupled with lean: follow the couplings from lean. No path is
+        # longer than the number of deviations.
         connected = np.arange(len(coupling)) == self.coordinates.index("lean")
         for _ in range(len(coupling)):
             connected = connected | (coupling | coupling.T) @ connected
@@ -216,7 +218,7 @@ class StraightRunning:
     @cached_property
     def lateral(self) -> CoupledDeviations:
         """Equations of the deviations that are coupled with lean."""
-        return self._select(self._lateral)
+        return self._select_equations(self._lateral_indices)
 
     @cached_property
     def in_plane(self) -> CoupledDeviations | None:
@@ -225,17 +227,19 @@ class StraightRunning:
         For a symmetric machine these are motions in its plane of symmetry.
         """
         counts = {
-            "q": len(self.essential),
+            "q": len(self.essential_indices),
             "u": len(self.motion.independent),
             "z": len(self.states),
         }
-        rest = {x: [k for k in range(n) if k not in self._lateral[x]] for x, n in counts.items()}
-        return self._select(rest) if rest["q"] or rest["z"] else None
+        rest = {
+            x: [k for k in range(n) if k not in self._lateral_indices[x]] for x, n in counts.items()
+        }
+        return self._select_equations(rest) if rest["q"] or rest["z"] else None
 
-    def _select(self, indices: Mapping[str, list[int]]) -> CoupledDeviations:
+    def _select_equations(self, indices: Mapping[str, list[int]]) -> CoupledDeviations:
         """Return the linear equations of a subset of q, u and z."""
         motion = self.motion
-        numbers = {**indices, "q": [self.essential[k] for k in indices["q"]]}
+        numbers = {**indices, "q": [self.essential_indices[k] for k in indices["q"]]}
         graph = motion.machine.graph
         matrices = {}
         for letter, (equation, variable) in BLOCKS.items():
@@ -252,6 +256,6 @@ class StraightRunning:
         )
 
 
-def _nonzero(matrix: Array) -> Floats:
+def _nonzero_entries(matrix: Array) -> Floats:
     """Return a boolean matrix that is true for entries that are not identically zero."""
     return np.array([not is_zero(x) for x in matrix.ravel()], bool).reshape(matrix.shape)

@@ -33,14 +33,14 @@ from draisine.codegen.formula import (
     Relation,
     Sum,
     Symbol,
+    multiply_factors,
     parse_name,
-    product,
 )
 from draisine.reading.cut import MAX_EXPANDED_TERMS, TooLong
-from draisine.reading.document import Equations, name_given
+from draisine.reading.document import Equations, name_given_symbols
 from draisine.reading.linear.deviations import CoupledDeviations, StraightRunning
 from draisine.reading.linear.powers import Powers
-from draisine.reading.names import INERTIA, LEGEND, SPEED, symbol_of
+from draisine.reading.names import INERTIA, LEGEND, SPEED, derive_symbol
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
@@ -89,28 +89,30 @@ def write_linear(subject: Subject, title: str) -> Equations:
     )
     sheet.legend = LEGEND | LINEAR_LEGEND
     _name_given(sheet, straight)
-    section = _Section(sheet, straight.lateral, symbol_of("g", subject.form.symbols))
-    sheet.heading("Straight running")
-    section.relate()
-    sheet.say("Here ", *section.vectors(), ", and ", parse_name("v"), " is the forward speed.")
+    section = _Section(sheet, straight.lateral, derive_symbol("g", subject.form.symbols))
+    sheet.begin_section("Straight running")
+    section.write_equations()
+    sheet.add_paragraph(
+        "Here ", *section.describe_vectors(), ", and ", parse_name("v"), " is the forward speed."
+    )
     if straight.motion.drive is not None:
         wheel = straight.motion.drive.replace("_", " ")
-        sheet.say(f"A constant torque at the joint {wheel} keeps the speed constant.")
+        sheet.add_paragraph(f"A constant torque at the joint {wheel} keeps the speed constant.")
     canonical = section.motion.second_order and section.motion.coordinates == ("lean", "steer")
     if "steer" in section.motion.coordinates:
-        sheet.say(COORDINATE_SIGNS + BENCHMARK_SIGNS_NOTE * canonical)
+        sheet.add_paragraph(COORDINATE_SIGNS + BENCHMARK_SIGNS_NOTE * canonical)
     section.list_matrices()
     if section.motion.second_order and len(section.motion.coordinates) == 2:
-        _characteristic(section)
+        _write_characteristic_polynomial(section)
     if straight.in_plane is not None:
         _write_in_plane(_Section(sheet, straight.in_plane, section.g, "p"))
-    return Equations(sheet.page(title), subject)
+    return Equations(sheet.finish_page(title), subject)
 
 
 def _name_given(sheet: Sheet, straight: StraightRunning) -> None:
     """Define symbols for parameters, coordinates and the forward speed v."""
-    name_given(sheet, straight.subject, linear=True)
-    sheet.cut.name(straight.motion.v, Symbol("v"), SPEED)
+    name_given_symbols(sheet, straight.subject, is_linear=True)
+    sheet.cut.name_symbol(straight.motion.v, Symbol("v"), SPEED)
 
 
 def _is_legible(straight: StraightRunning) -> bool:
@@ -119,8 +121,8 @@ def _is_legible(straight: StraightRunning) -> bool:
     _name_given(sheet, straight)
     try:
         for motion in filter(None, (straight.lateral, straight.in_plane)):
-            for x in motion.entries():
-                sheet.polynomial(x)
+            for x in motion.list_entries():
+                sheet.as_polynomial(x)
     except TooLong:
         return False
     return True
@@ -128,10 +130,12 @@ def _is_legible(straight: StraightRunning) -> bool:
 
 def _write_in_plane(section: "_Section") -> None:
     """Add the page section on the motion that is decoupled from lean."""
-    section.sheet.heading("Motion without lean")
-    section.relate()
-    section.sheet.say(
-        "To first order, this motion is decoupled from lean. Here ", *section.vectors(), "."
+    section.sheet.begin_section("Motion without lean")
+    section.write_equations()
+    section.sheet.add_paragraph(
+        "To first order, this motion is decoupled from lean. Here ",
+        *section.describe_vectors(),
+        ".",
     )
     section.list_matrices()
 
@@ -149,65 +153,85 @@ class _Section:
     index: str = ""
     """Subscript that distinguishes the symbols from those of another section; may be empty."""
 
-    def relate(self) -> None:
+    def write_equations(self) -> None:
         """Write the matrix equations of the section."""
         motion = self.motion
         sheet = self.sheet
-        q = self._vector("q")
-        z = self._vector("z")
+        q = self._vector_symbol("q")
+        z = self._vector_symbol("z")
         if motion.second_order:
-            u = self._vector(r"\dot{q}")
-            acceleration = self._vector(r"\ddot{q}")
+            u = self._vector_symbol(r"\dot{q}")
+            acceleration = self._vector_symbol(r"\ddot{q}")
         else:
-            u = self._vector("u")
-            acceleration = self._vector(r"\dot{u}")
-        mass = Product((sheet.quantity(self._text("M")), acceleration))
-        terms = [mass, *self._terms("C", u), *self._terms("K", q), *self._terms("E", z)]
-        sheet.relate(Sum(tuple(terms)), self._vector("f"))
-        if not motion.direct:
-            self._relate_rates(r"\dot{q}", (*self._terms("G", u), *self._terms("H", q)))
+            u = self._vector_symbol("u")
+            acceleration = self._vector_symbol(r"\dot{u}")
+        mass = Product((sheet.matrix_symbol(self._add_section_index("M")), acceleration))
+        terms = [
+            mass,
+            *self._list_terms("C", u),
+            *self._list_terms("K", q),
+            *self._list_terms("E", z),
+        ]
+        sheet.add_equation(Sum(tuple(terms)), self._vector_symbol("f"))
+        if not motion.is_direct:
+            self._write_rate_equation(
+                r"\dot{q}", (*self._list_terms("G", u), *self._list_terms("H", q))
+            )
         if motion.states:
-            rates = (*self._terms("R", u), *self._terms("S", q), *self._terms("T", z))
-            self._relate_rates(r"\dot{z}", rates)
+            rates = (
+                *self._list_terms("R", u),
+                *self._list_terms("S", q),
+                *self._list_terms("T", z),
+            )
+            self._write_rate_equation(r"\dot{z}", rates)
 
-    def _relate_rates(self, vector: str, terms: Sequence[Expression]) -> None:
+    def _write_rate_equation(self, vector: str, terms: Sequence[Expression]) -> None:
         """Write the equation of a vector of rates as a sum of terms."""
         right = terms[0] if len(terms) == 1 else Sum(tuple(terms))
-        self.sheet.relate(self._vector(vector), right)
+        self.sheet.add_equation(self._vector_symbol(vector), right)
 
-    def _text(self, text: str) -> str:
+    def _add_section_index(self, text: str) -> str:
         """Return a symbol with the index of the section in front of its subscript."""
         letter, _, below = text.partition("_")
         below = self.index + below.strip("{}")
         return f"{letter}_{{{below}}}" if below else letter
 
-    def _vector(self, text: str) -> Name:
+    def _vector_symbol(self, text: str) -> Name:
         """Return the symbol of a vector, with the index of the section."""
-        return self.sheet.quantity(self._text(text))
+        return self.sheet.matrix_symbol(self._add_section_index(text))
 
-    def _terms(self, letter: str, vector: Name) -> list[Expression]:
+    def _list_terms(self, letter: str, vector: Name) -> list[Expression]:
         """Return the sum of the powers of a matrix times a vector; an empty list if the matrix is
         zero.
         """
         matrix = self.motion.matrices[letter]
         terms = [
-            product([*self._factors(powers), self.sheet.quantity(self._text(matrix.name(powers)))])
+            multiply_factors(
+                [
+                    *self._write_factors(powers),
+                    self.sheet.matrix_symbol(self._add_section_index(matrix.matrix_symbol(powers))),
+                ]
+            )
             for powers in matrix.terms
         ]
         if not terms:
             return []
         if len(terms) > 1:
             return [Product((Sum(tuple(terms)), vector))]
-        return [product([*(terms[0].factors if isinstance(terms[0], Product) else terms), vector])]
+        return [
+            multiply_factors(
+                [*(terms[0].factors if isinstance(terms[0], Product) else terms), vector]
+            )
+        ]
 
-    def _factors(self, powers: Powers | None) -> list[Expression]:
+    def _write_factors(self, powers: Powers | None) -> list[Expression]:
         """Return the factors g^b v^a of a matrix as an expression."""
         a, b = powers or (0, None)
         v = parse_name("v")
         by_speed: list[Expression] = [] if a == 0 else [v] if a == 1 else [Power(v, a)]
         return [*([Name(self.g)] if b else []), *by_speed]
 
-    def vectors(self) -> list[str | Expression]:
+    def describe_vectors(self) -> list[str | Expression]:
         """Return the descriptions of the components of q, u and z."""
         motion = self.motion
         out: list[str | Expression] = []
@@ -218,60 +242,62 @@ class _Section:
         ):
             if names:
                 listed = ", ".join(name.replace("_", " ") for name in names)
-                out += [*([", "] if out else []), self._vector(vector), f" = ({listed})"]
+                out += [*([", "] if out else []), self._vector_symbol(vector), f" = ({listed})"]
         if motion.states:
             out.append(", the states of the force elements with these names")
         return out
 
-    def _constant(self) -> list[Name]:
+    def _constant_matrices(self) -> list[Name]:
         """Return the names of the damping and stiffness matrices that are multiplied by neither v
         nor g.
         """
         matrices = [self.motion.matrices[letter] for letter in "CK"]
-        names = [matrix.name((0, 0)) for matrix in matrices if (0, 0) in matrix.terms]
-        return [self.sheet.quantity(self._text(name)) for name in names]
+        names = [matrix.matrix_symbol((0, 0)) for matrix in matrices if (0, 0) in matrix.terms]
+        return [self.sheet.matrix_symbol(self._add_section_index(name)) for name in names]
 
     def list_matrices(self) -> None:
         """Write all matrices of the section, entry by entry."""
-        match self._constant():
+        match self._constant_matrices():
             case [matrix_name]:
-                self.sheet.say(matrix_name, " has ", CONSTANT_TERMS)
+                self.sheet.add_paragraph(matrix_name, " has ", CONSTANT_TERMS)
             case [damping, stiffness]:
-                self.sheet.say(damping, " and ", stiffness, " have ", CONSTANT_TERMS)
-        self._matrix("M", self.motion.mass)
+                self.sheet.add_paragraph(damping, " and ", stiffness, " have ", CONSTANT_TERMS)
+        self._write_matrix("M", self.motion.mass)
         for matrix in self.motion.matrices.values():
-            if matrix.letter in "GH" and self.motion.direct:
+            if matrix.letter in "GH" and self.motion.is_direct:
                 continue
             for powers, entries in matrix.terms.items():
-                self._matrix(matrix.name(powers), entries)
+                self._write_matrix(matrix.matrix_symbol(powers), entries)
 
-    def by_names(self, name: str, entries: Array) -> Array:
+    def name_entries(self, name: str, entries: Array) -> Array:
         """Return entries (rows, columns) as new symbols that print the names of the entries."""
         cut = self.sheet.cut
         out: list[Scalar] = []
         for k, x in enumerate(entries.ravel()):
             if isinstance(x, Expr):
-                written = cut.polynomial(x)
+                written = cut.convert_value(x)
                 x = cut.graph.symbol(f"entry {k} of {name}")
-                cut.label(x, written)
+                cut.label_node(x, written)
             out.append(x)
         return array(out).reshape(entries.shape)
 
-    def sum(self, letter: str) -> Array:
+    def sum_powers(self, letter: str) -> Array:
         """Return the sum of the powers of a matrix, in the names of their entries."""
         matrix = self.motion.matrices[letter]
         out: Any = np.zeros(matrix.entries.shape)
         for powers, entries in matrix.terms.items():
             a, b = powers or (0, None)
             factors = [*([matrix.g] if b else []), *[matrix.v] * a]
-            out = out + math.prod(factors, start=self.by_names(matrix.name(powers), entries))
+            out = out + math.prod(
+                factors, start=self.name_entries(matrix.matrix_symbol(powers), entries)
+            )
         return array(out)
 
-    def _matrix(self, name: str, entries: Array) -> None:
+    def _write_matrix(self, name: str, entries: Array) -> None:
         """Print a matrix (rows, columns); the subscripts of its entries start with the subscript of
         the matrix.
         """
-        text = self._text(name)
+        text = self._add_section_index(name)
         letter, _, below = text.partition("_")
         prefix = f"{below.strip('{}')}," if below else ""
         rows, columns = entries.shape
@@ -280,37 +306,44 @@ class _Section:
             [Symbol(letter, (f"{prefix}{i + 1}{comma}{j + 1}",)) for j in range(columns)]
             for i in range(rows)
         ]
-        self.sheet.matrix(text, entries, symbols, kind=INERTIA)
+        self.sheet.add_matrix(text, entries, symbols, kind=INERTIA)
 
 
-def _characteristic(section: _Section) -> None:
+def _write_characteristic_polynomial(section: _Section) -> None:
     """Add the characteristic polynomial det(M s^2 + C s + K) to the page, and the transfer functions from the
     input of the second coordinate (the steer torque).
     """
     sheet = section.sheet
-    matrices = [section.by_names("M", section.motion.mass), section.sum("C"), section.sum("K")]
+    matrices = [
+        section.name_entries("M", section.motion.mass),
+        section.sum_powers("C"),
+        section.sum_powers("K"),
+    ]
     (a, b), (c, d) = ([[X[i, j] for X in matrices] for j in range(2)] for i in range(2))
-    determinant = [x - y for x, y in zip(_product(a, d), _product(b, c), strict=True)]
-    sheet.heading("Characteristic polynomial and transfer functions")
-    sheet.relate(sheet.quantity(r"\Delta"), _polynomial("a", determinant))
+    determinant = [
+        x - y
+        for x, y in zip(_multiply_coefficients(a, d), _multiply_coefficients(b, c), strict=True)
+    ]
+    sheet.begin_section("Characteristic polynomial and transfer functions")
+    sheet.add_equation(sheet.matrix_symbol(r"\Delta"), _write_polynomial("a", determinant))
     for k, letter, above in ((1, "b", [-x for x in b]), (2, "d", a)):
-        sheet.relate(
+        sheet.add_equation(
             Name(Symbol("G", (str(k),))),
-            Quotient(_polynomial(letter, above), sheet.quantity(r"\Delta")),
+            Quotient(_write_polynomial(letter, above), sheet.matrix_symbol(r"\Delta")),
         )
-    sheet.say(
+    sheet.add_paragraph(
         "These are the transfer functions from the second torque to the first and second coordinate."
     )
     for letter, above in (("a", determinant), ("b", [-x for x in b]), ("d", a)):
         row = [Symbol(letter, (str(len(above) - 1 - k),)) for k in range(len(above))]
         for x, symbol in zip(above, row, strict=True):
             if not is_zero(x):
-                sheet.cut.define(x, symbol)
-        sheet.keep(row)
-    sheet.flush()
+                sheet.cut.define_value(x, symbol)
+        sheet.keep_symbols(row)
+    sheet.flush_definitions()
 
 
-def _polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
+def _write_polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
     """Return a polynomial in s with named coefficients, highest power first, as an expression."""
     s = parse_name("s")
     terms: list[Expression] = []
@@ -322,11 +355,11 @@ def _polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
     return Sum(tuple(terms))
 
 
-def _product(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+def _multiply_coefficients(first: Sequence[Scalar], second: Sequence[Scalar]) -> list[Scalar]:
     """Return the coefficients of the product of two polynomials in s."""
-    out: list[Scalar] = [0.0] * (len(a) + len(b) - 1)
-    for i, x in enumerate(a):
-        for j, y in enumerate(b):
+    out: list[Scalar] = [0.0] * (len(first) + len(second) - 1)
+    for i, x in enumerate(first):
+        for j, y in enumerate(second):
             if not (is_zero(x) or is_zero(y)):
                 out[i + j] = out[i + j] + x * y
     return out

@@ -62,12 +62,12 @@ class PolynomialMatrix:
         key is None and they contain both.
         """
         for by_gravity in (True, False):
-            expansion = self._expanded(by_gravity)
+            expansion = self._expand_by_powers(by_gravity)
             if expansion is not None:
-                return {powers: X for powers, X in expansion.items() if _is_present(X)}
-        return {None: self.entries} if _is_present(self.entries) else {}
+                return {powers: X for powers, X in expansion.items() if _is_nonzero(X)}
+        return {None: self.entries} if _is_nonzero(self.entries) else {}
 
-    def name(self, powers: Powers | None) -> str:
+    def matrix_symbol(self, powers: Powers | None) -> str:
         """Return the symbol of the coefficient matrix with given powers, such as `C_1`."""
         if powers is None:
             return self.letter
@@ -80,33 +80,37 @@ class PolynomialMatrix:
             return f"{self.letter}_{by_speed}"
         return f"{self.letter}_{{g{by_speed}}}" if by_speed else f"{self.letter}_g"
 
-    def _expanded(self, by_gravity: bool) -> dict[Powers | None, Array] | None:
+    def _expand_by_powers(self, by_gravity: bool) -> dict[Powers | None, Array] | None:
         """Return the coefficient matrices by powers; None if they do not add up to the matrix."""
         flat = list(self.entries.ravel())
         out: dict[Powers | None, Array] = {}
         try:
-            for a, by_speed in enumerate(self._coefficients(flat, self.v, HIGHEST_SPEED_POWER)):
+            for a, by_speed in enumerate(
+                self._taylor_coefficients(flat, self.v, HIGHEST_SPEED_POWER)
+            ):
                 if not by_gravity:
-                    out[a, None] = self._shaped(by_speed)
+                    out[a, None] = self._reshape(by_speed)
                     continue
-                for b, entries in enumerate(self._coefficients(by_speed, self.g, 1)):
-                    out[a, b] = self._shaped(entries)
+                for b, entries in enumerate(self._taylor_coefficients(by_speed, self.g, 1)):
+                    out[a, b] = self._reshape(entries)
         except ZeroDivisionError:  # singular at v = 0 or g = 0, so not a polynomial
             return None
         return out if self._adds_up(out) else None
 
-    def _shaped(self, flat: list[Scalar]) -> Array:
+    def _reshape(self, flat: list[Scalar]) -> Array:
         """Return a flat list of entries in the shape of the matrix."""
         return array(flat).reshape(self.entries.shape)
 
-    def _coefficients(self, xs: list[Scalar], x: Expr, degree: int) -> Iterator[list[Scalar]]:
-        """Yield the coefficients of x^0, x^1, ... of the Taylor series about zero."""
-        name = self.graph.ops[x.index][1]
+    def _taylor_coefficients(
+        self, expressions: list[Scalar], variable: Expr, degree: int
+    ) -> Iterator[list[Scalar]]:
+        """Yield the coefficients of the powers 0, 1, ... of a variable in the Taylor series about zero."""
+        name = self.graph.ops[variable.index][1]
         factorial = 1.0
         for k in range(degree + 1):
             factorial *= max(k, 1)
-            yield [y / factorial for y in substitute(self.graph, xs, {name: 0.0})]
-            xs = tangent(xs, {name: 1.0})
+            yield [y / factorial for y in substitute(self.graph, expressions, {name: 0.0})]
+            expressions = tangent(expressions, {name: 1.0})
 
     def _adds_up(self, terms: Mapping[Powers | None, Array]) -> bool:
         """Return whether the terms add up to the matrix at the probe points, at nominal parameters."""
@@ -126,6 +130,6 @@ class PolynomialMatrix:
         return True
 
 
-def _is_present(entries: Array) -> bool:
+def _is_nonzero(entries: Array) -> bool:
     """Return whether a matrix is not identically zero."""
     return not all(is_zero(x) for x in entries.ravel())

@@ -60,7 +60,7 @@ class StraightMotion:
             "this machine cannot lean": "lean" not in subject.angles,
             "this machine has no wheels": not subject.model.wheels,
             "this machine has no parameter `g` (gravity)": "g" not in subject.parameters,
-            "this machine has a joint or ground that moves with time": subject.moved,
+            "this machine has a joint or ground that moves with time": subject.has_prescribed_motion,
         }
         for reason, holds in reasons.items():
             if holds:
@@ -89,8 +89,9 @@ class StraightMotion:
         for joint in model.joints:
             for wheel in model.wheels:
                 if wheel.body == joint.child:
-                    # Wheels roll forward about an axis that points to the left.
-                    sign = float(np.sign(self.subject.evaluate([joint.axis[1]])[0]))
+                    # A wheel that rolls forward turns about an axis to the left, in the positive
+                    # sense.
+                    sign = float(np.sign(self.subject.evaluate_nominal([joint.axis[1]])[0]))
                     out[f"{joint.name}_rate"] = sign * self.v / wheel.surface.radius
         return out
 
@@ -99,8 +100,8 @@ class StraightMotion:
         """Traced equations with v = H u, whose independent speeds are chosen for the linear
         equations.
         """
-        # Lean rate and joints come first, then the speeds that slipping tyres leave free, wheels
-        # last.
+        # Prefer lean rate and joint rates, then the speeds that slipping tyres leave free, and
+        # wheels last.
         names = self.subject.model.speeds
         joints = [name for name in names if name not in TWIST_WORDS and name not in self.rolling]
         order = ["Wx", *joints, "Wz", "Vy", "Wy", "Vz", *self.rolling, "Vx"]
@@ -120,7 +121,7 @@ class StraightMotion:
         return [self.machine.model.speeds[k] for k in self.independent]
 
     @cached_property
-    def _unloaded(self) -> dict[str, Scalar]:
+    def _values_without_loads(self) -> dict[str, Scalar]:
         """Values of all symbols that are neither parameters nor loads, in straight running."""
         machine = self.machine
         shape = machine.shape or (0.0,) * len(machine.r)
@@ -140,20 +141,23 @@ class StraightMotion:
     def values(self) -> dict[str, Scalar]:
         """Values of all symbols except parameters, in straight running."""
         machine = self.machine
-        # Without accelerations, the loads are the normal components of lam in C' lam = F - Q.
+        # Without accelerations, the loads are the normal components of the multipliers lam in C'
+        # lam = F - Q.
         multipliers = machine.solver.solve_transposed(list(machine.F - machine.Q))
-        steady_multipliers = substitute(machine.graph, list(multipliers), self._unloaded)
+        steady_multipliers = substitute(
+            machine.graph, list(multipliers), self._values_without_loads
+        )
         rows = [machine.labels[k] for k in machine.kept]
         loads = {
             f"load[{k}]": steady_multipliers[rows.index(f"{name}.normal")]
             for k, name in enumerate(machine.loads)
             if f"{name}.normal" in rows
         }
-        return self._unloaded | loads
+        return self._values_without_loads | loads
 
-    def at(self, xs: Iterable[Scalar]) -> list[Scalar]:
+    def evaluate_straight(self, expressions: Iterable[Scalar]) -> list[Scalar]:
         """Return expressions with the values of straight running substituted."""
-        return substitute(self.machine.graph, list(xs), self.values)
+        return substitute(self.machine.graph, list(expressions), self.values)
 
     @cached_property
     def forces(self) -> list[Scalar]:
@@ -178,10 +182,12 @@ class StraightMotion:
         anchors = np.zeros(3 * len(machine.model.pins))
         return projected.holonomic_residuals(machine.rows, machine.r, machine.t, anchors)[0]
 
-    def differentiate(self, xs: Sequence[Scalar], symbols: Sequence[str]) -> Array:
+    def differentiate(self, expressions: Sequence[Scalar], symbols: Sequence[str]) -> Array:
         """Return the derivatives of expressions in straight running, one column per symbol."""
-        columns = [self.at(tangent(xs, {symbol: 1.0})) for symbol in symbols]
-        return array(columns).T if columns else np.zeros((len(xs), 0))
+        columns = [
+            self.evaluate_straight(tangent(expressions, {symbol: 1.0})) for symbol in symbols
+        ]
+        return array(columns).T if columns else np.zeros((len(expressions), 0))
 
     @cached_property
     def drive(self) -> str | None:
@@ -190,8 +196,8 @@ class StraightMotion:
         The rate of that wheel is an independent speed, so that its constant torque drops out of the
         linear equations.
         """
-        scale = np.abs(evaluate(self.at(self.machine.M_r.ravel()), self.point)).max()
-        forces = np.abs(evaluate(self.at(self.forces), self.point))
+        scale = np.abs(evaluate(self.evaluate_straight(self.machine.M_r.ravel()), self.point)).max()
+        forces = np.abs(evaluate(self.evaluate_straight(self.forces), self.point))
         limit = STEADY_ERROR * scale * NOMINAL_SPEED**2
         unbalanced = [n for n, force in zip(self.speeds, forces, strict=True) if force > limit]
         if not unbalanced:
@@ -203,7 +209,7 @@ class StraightMotion:
             )
         return unbalanced[0].removesuffix("_rate")
 
-    def check(self) -> None:
+    def check_steadiness(self) -> None:
         """Raise `ParameterError` if the motion is not straight and steady, or if forces depend to first order
         on the contact loads, which the linear equations assume to be constant.
         """
@@ -214,7 +220,7 @@ class StraightMotion:
         ]
         forward = machine.v[machine.model.speeds.index("Vx")]
         must_vanish = [*others, forward - self.v, *self.conditions, *machine.acting.rates]
-        values = evaluate(self.at(must_vanish), self.point)
+        values = evaluate(self.evaluate_straight(must_vanish), self.point)
         if np.abs(values).max(initial=0.0) > STEADY_ERROR * NOMINAL_SPEED:
             raise ParameterError(
                 f"{REFUSAL}; this machine does not in its zero configuration. {NUMERIC_ALTERNATIVE}"

@@ -28,12 +28,12 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
     """Report mistakes in the blocks `[[expected]]` of a scenario."""
     blocks: list[Expected] = tables.get("expected") or []
     for k, block in enumerate(blocks):
-        _check_places(kind, tables, ["expected", k, "at"], block, mistakes)
-        parse = _parser(kind, tables, block.at)
-        count = _count(block.at)
+        _check_given_places(kind, tables, ["expected", k, "at"], block, mistakes)
+        parse = _choose_parser(kind, tables, block.at)
+        count = _count_places(block.at)
         for text, values in block.values.items():
             path = key_path(["expected", k, "values", text])
-            with mistakes.at(path):
+            with mistakes.convert_errors(path):
                 parse(text, model)
             _check_count(path, values, count, mistakes)
         for text, values in block.spread.items():
@@ -54,7 +54,7 @@ def _check_count(path: str, values: Any, count: int | None, mistakes: Mistakes) 
         mistakes.add(path, f"needs {expected}; it has {length or 1}.")
 
 
-def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
+def _choose_parser(kind: str, tables: Tables, places: Any) -> Callable[[str, Model], Any]:
     """Return the function that parses the names of expected quantities of a block."""
     match kind:
         case "linear":
@@ -68,14 +68,16 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             outputs += ["yaw"] if getattr(table, "locked", None) is not None else []
             return lambda text, _: _check_output(text, kind, outputs)
         case "gait":
-            outputs = list(GAIT_UNITS if _gait_axis(tables) == "size" else GAIT_CURVATURE_UNITS)
+            outputs = list(
+                GAIT_UNITS if _gait_dimension(tables) == "size" else GAIT_CURVATURE_UNITS
+            )
             return lambda text, _: _check_output(text, kind, outputs)
         case "state":
             return parse_series
-    return parse_series if at is not None else parse_query
+    return parse_series if places is not None else parse_query
 
 
-def _gait_axis(tables: Tables) -> str:
+def _gait_dimension(tables: Tables) -> str:
     """Return the name of the dimension of gait results: "size" (amplitudes of a path) or "shape"."""
     return "size" if getattr(tables.get("gait"), "shapes", None) is None else "shape"
 
@@ -87,7 +89,7 @@ def _check_output(text: str, kind: str, known: list[str]) -> None:
         raise ParameterError(f"{problem}. {did_you_mean(text, known)}")
 
 
-def _check_places(
+def _check_given_places(
     kind: str, tables: Tables, where: list[Any], block: Expected, mistakes: Mistakes
 ) -> None:
     """Report mistakes in the times, grid points or speeds of expected values."""
@@ -106,23 +108,23 @@ def _check_places(
                 list(short_names(tables["sweep"].paths).values()), where, places, mistakes
             )
         case "gait":
-            _check_points([_gait_axis(tables)], where, places, mistakes)
+            _check_points([_gait_dimension(tables)], where, places, mistakes)
         case "map" if "map" in tables:
             _check_points([tables["map"].x.name, tables["map"].y.name], where, places, mistakes)
 
 
-def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistakes) -> None:
+def _check_points(names: list[str], where: list[Any], points: Any, mistakes: Mistakes) -> None:
     """Report mistakes in the grid points of expected values."""
-    if not isinstance(at, dict):
+    if not isinstance(points, dict):
         example = ", ".join(f"{name} = [...]" for name in names)
         mistakes.add(key_path(where), f"needs points; write at = {{ {example} }}.")
         return
-    for name in at:
+    for name in points:
         mistakes.check_known(key_path([*where, name]), name, names, "is not an axis of the grid")
     for name in names:
-        if name not in at:
+        if name not in points:
             mistakes.add(key_path([*where, name]), "is missing.")
-    if len({len(values) for values in at.values()}) > 1:
+    if len({len(values) for values in points.values()}) > 1:
         text = "needs equal numbers of values for all axes."
         mistakes.add(key_path(where), text)
 
@@ -139,12 +141,12 @@ def _check_times(run: RunTable | None, path: str, block: Expected, mistakes: Mis
             mistakes.add(path, f"{t:g} s is outside of the run of {run.until:g} s.")
         elif block.origin == "measured":
             continue
-        # Sample times are multiples of dt up to round-off; the final time is always a sample.
+        # Sample times are multiples of dt up to rounding errors. The final time is always a sample.
         elif abs(t / run.dt - round(t / run.dt)) > 1e-6 and t != run.until:
             mistakes.add(path, f"{t:g} s is not a sample time: samples are {run.dt:g} s apart.")
 
 
-def _count(places: Any) -> int | None:
+def _count_places(places: Any) -> int | None:
     """Return the number of times, points or speeds of a block; None if the block has single numbers."""
     if isinstance(places, dict) and places:
         places = next(iter(places.values()))

@@ -30,9 +30,9 @@ class Mistake:
 class Mistakes(list[Mistake]):
     """Collection of the mistakes in a scenario file."""
 
-    def add(self, path: str, text: str, value: Any = None) -> None:
+    def add(self, key_path: str, text: str, value: Any = None) -> None:
         """Add a mistake at a key path."""
-        self.append(Mistake(path, text, value))
+        self.append(Mistake(key_path, text, value))
 
     def check_known(
         self, path: str, name: str, known: Collection[str], text: str, value: Any = None
@@ -43,16 +43,16 @@ class Mistakes(list[Mistake]):
         return name in known
 
     @contextmanager
-    def at(self, path: str, value: Any = None) -> Iterator[None]:
+    def convert_errors(self, key_path: str, value: Any = None) -> Iterator[None]:
         """Context manager that converts exceptions raised in its body to mistakes at a key path."""
         try:
             yield
         except DraisineError as error:
-            self.add(path, str(error), value)
+            self.add(key_path, str(error), value)
         except ValueError as error:
-            self.add(path, f"{error}.")
+            self.add(key_path, f"{error}.")
 
-    def check(self, file: str) -> None:
+    def raise_all(self, file: str) -> None:
         """Raise one `DataError` that lists all mistakes, if there are any."""
         if self:
             count = f"{len(self)} mistakes" if len(self) > 1 else "a mistake"
@@ -67,8 +67,8 @@ def read_tables(
     tables: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
         if name in content:
-            with _translated(kind, content, name, mistakes):
-                tables[name] = _adapter(kind, name).validate_python(content[name])
+            with _translate_errors(kind, content, name, mistakes):
+                tables[name] = _field_validator(kind, name).validate_python(content[name])
         elif field.is_required():
             mistakes.add(name, "is missing.")
         else:
@@ -79,7 +79,7 @@ def read_tables(
 
 
 @cache
-def _adapter(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
+def _field_validator(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
     """Return the pydantic validator of one field of a table type."""
     field = kind.model_fields[name]
     annotated: Any = Annotated[field.annotation, field]
@@ -95,12 +95,12 @@ def validate_table(
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             where = [*path.split("."), *detail["loc"]]
-            mistakes.append(_translation(detail, where, lambda: table))
+            mistakes.append(_translate_error(detail, where, lambda: table))
         return None
 
 
 @contextmanager
-def _translated(
+def _translate_errors(
     kind: type[BaseModel], content: Mapping[str, Any], name: str, mistakes: Mistakes
 ) -> Iterator[None]:
     """Context manager that reports pydantic errors about a table as mistakes with keys of the file."""
@@ -112,16 +112,20 @@ def _translated(
             loc = (
                 detail["loc"][1:] if name == "terrain" else detail["loc"]
             )  # without the discriminator `shape`
-            where = [name, *_keys(content[name], loc, detail["type"])]
-            mistake = _translation(detail, where, partial(_table, kind, content, where[:-1]))
+            where = [name, *_strip_type_names(content[name], loc, detail["type"])]
+            mistake = _translate_error(
+                detail, where, partial(_find_table_type, kind, content, where[:-1])
+            )
             by_path.setdefault(mistake.path, []).append(mistake)
-        # A value of a union type has errors of all alternative types. The error with the longest path
-        # belongs to the alternative that fits best.
+        # A value of a union type has the errors of all alternative types. Keep the error with the
+        # longest path: it belongs to the alternative that fits best.
         outer = [path for path in by_path if any(other.startswith(f"{path}.") for other in by_path)]
-        mistakes.extend(_merge(group) for path, group in by_path.items() if path not in outer)
+        mistakes.extend(
+            _merge_alternatives(group) for path, group in by_path.items() if path not in outer
+        )
 
 
-def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
+def _strip_type_names(content: Any, location: Iterable[Any], kind_name: str) -> list[Any]:
     """Return the keys in the error location of pydantic, without names of alternative types.
 
     >>> _keys("event", ["literal['events','time_stepping']"], "literal_error")
@@ -129,7 +133,7 @@ def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
     >>> _keys({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing"), _keys({}, ["at"], "missing")
     (['mB'], ['at'])
     """
-    entries = list(loc)
+    entries = list(location)
     keys: list[Any] = []
     for index, entry in enumerate(entries):
         is_last = index == len(entries) - 1
@@ -137,12 +141,12 @@ def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
         if isinstance(table, Mapping) and entry in table:
             keys.append(entry)
             content = table[entry]
-        elif is_last and kind == "missing":
+        elif is_last and kind_name == "missing":
             keys.append(entry)
     return keys
 
 
-def _merge(mistakes: list[Mistake]) -> Mistake:
+def _merge_alternatives(mistakes: list[Mistake]) -> Mistake:
     """Merge the mistakes of all alternative types of a value into one.
 
     >>> texts = ["must be 'a' or 'b'. Did you mean 'a'?", "must be a table."]
@@ -156,20 +160,22 @@ def _merge(mistakes: list[Mistake]) -> Mistake:
     return Mistake(first.path, f"{text}{stop}{rest}", first.value)
 
 
-def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseModel]]) -> Mistake:
+def _translate_error(
+    error: Any, location: list[Any], table: Callable[[], type[BaseModel]]
+) -> Mistake:
     """Convert a pydantic error to a mistake that refers to keys of the scenario file."""
-    path = key_path(where)
+    path = key_path(location)
     kind = error["type"]
     value = error["input"]
     context = error.get("ctx", {})
     if kind == "missing":
-        meaning = _meanings(table()).get(str(where[-1]))
+        meaning = _describe_dimensions(table()).get(str(location[-1]))
         return Mistake(path, f"is missing: {meaning}." if meaning else "is missing.")
     if kind == "extra_forbidden":
-        meanings = [f"{key} ({text})" for key, text in _meanings(table()).items()]
+        meanings = [f"{key} ({text})" for key, text in _describe_dimensions(table()).items()]
         listing = f" It has {', '.join(meanings)}." if meanings else ""
         return Mistake(
-            path, f"is unknown. {did_you_mean(where[-1], table().model_fields)}{listing}"
+            path, f"is unknown. {did_you_mean(location[-1], table().model_fields)}{listing}"
         )
     if kind == "literal_error":
         values = re.findall(r"'([^']+)'", context["expected"])
@@ -185,12 +191,12 @@ def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseMode
         )
     if kind == "union_tag_not_found":
         return Mistake(f"{path}.shape", f"is missing. Possible values: {', '.join(GROUND_TABLES)}.")
-    if kind == "string_pattern_mismatch" and where[-1] == "doi":
+    if kind == "string_pattern_mismatch" and location[-1] == "doi":
         return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", value)
     if kind in TYPE_MESSAGES:
         return Mistake(path, TYPE_MESSAGES[kind], value)
     text = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    # A long table would make the message unreadable.
+    # Leave long tables out, because they would make the message unreadable.
     is_short = not isinstance(value, (dict, list)) or len(str(value)) < 60
     return Mistake(path, f"{text}.", value if is_short else None)
 
@@ -205,14 +211,14 @@ TYPE_MESSAGES = {
 """Messages for wrong types in terms of TOML, by pydantic error type."""
 
 
-def key_path(where: Iterable[Any]) -> str:
+def key_path(keys: Iterable[Any]) -> str:
     """Format the keys of a location in a scenario file as a key path.
 
     >>> key_path(["expected", 0, "values", "final lean"])
     "expected[0].values.'final lean'"
     """
     path = ""
-    for key in where:
+    for key in keys:
         if isinstance(key, int):
             path += f"[{key}]"
         else:
@@ -221,18 +227,18 @@ def key_path(where: Iterable[Any]) -> str:
     return path
 
 
-def _meanings(table: type[BaseModel]) -> dict[str, str]:
+def _describe_dimensions(table: type[BaseModel]) -> dict[str, str]:
     """Return the descriptions of the dimensions of a ground shape; an empty dict for other tables."""
     fields = table.model_fields if table in GROUND_TABLES.values() else {}
     return {key: field.description for key, field in fields.items() if field.description}
 
 
-def _table(model: type[BaseModel], content: Any, where: list[Any]) -> Any:
+def _find_table_type(model: type[BaseModel], content: Any, location: list[Any]) -> Any:
     """Return the record type of the table at a location of a scenario."""
     table: Any = model
-    for key in where:
+    for key in location:
         content = content[key]
-        # An index or a free key stays within the same record type.
+        # An index, or a key that the user may choose, stays within the same type of table.
         if isinstance(key, int) or key not in table.model_fields:
             continue
         if key == "terrain":

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from draisine.analysis.gait.map import gait_obstacle
+from draisine.analysis.gait.map import explain_missing_gait
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
 from draisine.model.names import observation_names, state_units
@@ -28,17 +28,17 @@ from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
 from draisine.scenario.validate.motion import (
     check_steady_path,
     continue_motion,
-    find_motion,
     read_law,
     read_mode,
     read_start,
+    solve_steady_start,
 )
 from draisine.scenario.validate.terrain import (
     check_contact,
     check_start_place,
     check_without_terrain,
-    on_plane,
     read_terrain,
+    start_on_plane,
 )
 from draisine.scenario.validate.vehicle import read_vehicle
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
@@ -79,7 +79,7 @@ def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes)
         start = read_start(tables["initial"], name, model, mistakes)
     match kind:
         case "run" | "sweep":
-            start = _sliding_start(start, tables.get("run"))
+            start = _slide_initially(start, tables.get("run"))
             return {"start": start} | _read_motion(kind, tables, start, system, mistakes)
         case "state":
             for key, value in tables.get("inputs", {}).items():
@@ -96,12 +96,12 @@ def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes)
         case "cycle" if getattr(tables.get("cycle"), "period", None) is not None:
             return {"start": start} | _read_cycle(tables, start, model, mistakes)
         case "cycle":
-            missing = gait_obstacle(model) if model.steps is None else ""
+            missing = explain_missing_gait(model) if model.steps is None else ""
             if missing:
                 text = f"has no gait: {missing}. For other machines give the `period` of the cycle."
                 mistakes.add("vehicle", text, name)
             elif tables.get("cycle") is not None:
-                _check_near(tables["cycle"].near, model, mistakes)
+                _check_initial_guess(tables["cycle"].near, model, mistakes)
             contact = tables.get("contact")
             has_contact = contact is not None and contact.model_fields_set
             for table in ("terrain", "initial", *(["contact"] if has_contact else [])):
@@ -117,7 +117,7 @@ def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes)
     return {"start": start}
 
 
-def _sliding_start(start: Start, table: Any) -> Start:
+def _slide_initially(start: Start, table: Any) -> Start:
     """Return a start in which contacts that slide during the run slide initially, unless stated otherwise."""
     sliding = {n: x for n, x in (getattr(table, "mode", None) or {}).items() if x == "sliding"}
     return replace(start, mode=sliding | dict(start.mode or {})) if sliding else start
@@ -137,14 +137,14 @@ def _check_cycle(cycle: CycleTable | None, model: Model, mistakes: Mistakes) -> 
             mistakes.add(f"cycle.{name}", f"needs {what}.", getattr(cycle, name))
 
 
-def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> None:
+def _check_initial_guess(initial_guess: dict[str, float], model: Model, mistakes: Mistakes) -> None:
     """Report missing and unknown components of the initial guess of a limit cycle."""
     components = ("Omega", "theta") if model.steps is None else model.steps.components
-    for name in near:
+    for name in initial_guess:
         mistakes.check_known(
             f"cycle.near.{name}", name, components, "is not a component of the cycle"
         )
-    missing = [name for name in components if name not in near]
+    missing = [name for name in components if name not in initial_guess]
     if missing:
         mistakes.add("cycle.near", f"needs {', '.join(missing)}.")
 
@@ -167,8 +167,10 @@ def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) 
             check_contact(contact, None, model, mistakes)
     objects: dict[str, Any] = {"terrain": terrain}
     if not mistakes:
-        with mistakes.at("contact"):
-            objects["contact"] = _contact(None, contact, None, on_terrain=terrain is not None)
+        with mistakes.convert_errors("contact"):
+            objects["contact"] = _read_contact_options(
+                None, contact, None, on_terrain=terrain is not None
+            )
     return objects
 
 
@@ -199,7 +201,7 @@ def _read_motion(
     ground = tables.get("terrain")
     laws = tables.get("law") or []
     inputs = tables.get("inputs") or []
-    # Inputs are added to those of the steady motion, so they are read after it has been solved.
+    # Read the inputs after the steady motion has been solved, because they are added to its inputs.
     law = read_law(laws, [] if start.steady else inputs, system, speed, mistakes)
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
     terrain = None
@@ -211,7 +213,8 @@ def _read_motion(
     elif kind == "run" and "terrain" in tables:
         check_without_terrain(contact, run, start, mistakes)
     motion = None
-    # On a level plane, solve the steady motion with ideal contacts and place it on the plane afterwards.
+    # On a level plane, solve the steady motion with ideal contacts, and place it on the plane
+    # afterwards.
     is_level = isinstance(ground, PlaneGround) and ground.slope == ground.camber == 0.0
     is_uneven = terrain is not None and not is_level
     if start.steady is not None:
@@ -222,9 +225,11 @@ def _read_motion(
             )
         signals = read_law([], inputs, system, speed, mistakes)
         if not mistakes:
-            options = _contact(run, contact, None, on_terrain=True) if is_uneven else CONTACT
-            with mistakes.at("initial.steady"):
-                motion = find_motion(
+            options = (
+                _read_contact_options(run, contact, None, on_terrain=True) if is_uneven else CONTACT
+            )
+            with mistakes.convert_errors("initial.steady"):
+                motion = solve_steady_start(
                     system, start.steady, law, mode, terrain if is_uneven else None, options
                 )
                 law = continue_motion(motion, law, signals)
@@ -239,24 +244,30 @@ def _read_motion(
     objects: dict[str, Any] = {
         "law": law,
         "terrain": terrain,
-        "start": start if motion is not None and is_uneven else on_plane(start, ground, model),
+        "start": start
+        if motion is not None and is_uneven
+        else start_on_plane(start, ground, model),
         "motion": motion,
     }
-    with mistakes.at("run"):
-        objects["numerics"] = _numerics(run, on_terrain=ground is not None)
-    with mistakes.at("contact"):
-        objects["contact"] = _contact(run, contact, mode, on_terrain=ground is not None)
+    with mistakes.convert_errors("run"):
+        objects["numerics"] = _read_numerics(run, on_terrain=ground is not None)
+    with mistakes.convert_errors("contact"):
+        objects["contact"] = _read_contact_options(
+            run, contact, mode, on_terrain=ground is not None
+        )
     return objects
 
 
-def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
-    """Return the numerical options of a run; on a terrain integrator, formulation and drift are fixed."""
+def _read_numerics(run: RunTable, on_terrain: bool) -> Numerics:
+    """Return the numerical options of a run. On a terrain, the options integrator, formulation and
+    drift correction have fixed values.
+    """
     tolerances = ("rtol", "atol") if on_terrain or is_adaptive(run.integrator) else ()
     methods = () if on_terrain else ("integrator", "formulation", "drift")
     return Numerics(**{name: getattr(run, name) for name in ("dt", *tolerances, *methods)})
 
 
-def _contact(
+def _read_contact_options(
     run: RunTable | None, contact: ContactTable | None, mode: Any, on_terrain: bool
 ) -> ContactOptions:
     """Return the contact options of a run; the table `contact` applies to terrains only."""
@@ -276,7 +287,7 @@ def _contact(
 def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
     """Report unknown integrators and formulations, and options that they do not use."""
     for kind in ("integrator", "formulation"):
-        with mistakes.at(f"run.{kind}"):
+        with mistakes.convert_errors(f"run.{kind}"):
             find(kind, getattr(run, kind))
     for name in ("rtol", "atol"):
         is_unused = tables.get("sweep") is None and not is_adaptive(run.integrator)
@@ -317,7 +328,7 @@ def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
     if grid.path not in allowed:
         mistakes.add("map.path", f"must be one of: {', '.join(map(repr, allowed))}.", grid.path)
     for k, text in enumerate(grid.outputs):
-        with mistakes.at(f"map.outputs[{k}]"):
+        with mistakes.convert_errors(f"map.outputs[{k}]"):
             parse_series(text, model)
 
 
@@ -346,14 +357,14 @@ def _check_sweep(
         for mistake in inside:
             if mistake.path.startswith(path):
                 mistakes.add(where, mistake.text, mistake.value)
-            elif _is_same_table(mistake.path, path):
+            elif _refer_to_same_table(mistake.path, path):
                 mistakes.add(where, f"{mistake.path}: {mistake.text}", mistake.value)
     for k, text in enumerate(sweep.outputs):
-        with mistakes.at(f"sweep.outputs[{k}]"):
+        with mistakes.convert_errors(f"sweep.outputs[{k}]"):
             parse_query(text, model)
 
 
-def _is_same_table(place: str, path: str) -> bool:
+def _refer_to_same_table(place: str, path: str) -> bool:
     """Return whether two key paths refer to the same table; the index of a single entry may be omitted.
 
     >>> _is_same_table("law[0].name", "law.gain"), _is_same_table("law[0].name", "law[1].gain")

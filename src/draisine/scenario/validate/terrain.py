@@ -12,7 +12,7 @@ from draisine.model import Model
 from draisine.registry import find
 from draisine.scenario.plan import Start
 from draisine.scenario.schema import ContactTable, RunTable
-from draisine.scenario.smooth_start import find_smooth, place_of
+from draisine.scenario.smooth_start import find_place, find_smooth
 from draisine.scenario.terrain import (
     VERTICAL_NORMAL,
     HeightGround,
@@ -24,7 +24,7 @@ from draisine.scenario.terrain import (
 )
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.simulation.options import default_impact
-from draisine.system.contact_programs import terrain_refusal
+from draisine.system.contact_programs import explain_unsupported_contact
 from draisine.terrain import Terrain
 from draisine.terrain.files import MESH_FORMATS
 
@@ -54,23 +54,23 @@ def check_without_terrain(
             mistakes.add(f"run.{key}", text, getattr(run, key))
 
 
-def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | None:
+def read_terrain(ground_table: Any, model: Model, mistakes: Mistakes) -> Terrain | None:
     """Build the terrain of a validated table; return None after reporting mistakes."""
     for contact in model.contacts:
-        refusal = terrain_refusal(contact)
+        refusal = explain_unsupported_contact(contact)
         if refusal is not None:
             mistakes.add("terrain", refusal)
-    if isinstance(ground, MeshGround | HeightMapGround) and ground.file is not None:
-        path = Path(ground.file)
-        if isinstance(ground, MeshGround) and path.suffix.lower() not in MESH_FORMATS:
+    if isinstance(ground_table, MeshGround | HeightMapGround) and ground_table.file is not None:
+        path = Path(ground_table.file)
+        if isinstance(ground_table, MeshGround) and path.suffix.lower() not in MESH_FORMATS:
             text = f"is not a mesh file; supported formats: {', '.join(MESH_FORMATS)}."
-            mistakes.add("terrain.file", text, ground.file)
+            mistakes.add("terrain.file", text, ground_table.file)
             return None
         if not os.path.isfile(path):
-            mistakes.add("terrain.file", "the file does not exist.", ground.file)
+            mistakes.add("terrain.file", "the file does not exist.", ground_table.file)
             return None
-    with mistakes.at("terrain"):
-        terrain: Terrain = ground.terrain()
+    with mistakes.convert_errors("terrain"):
+        terrain: Terrain = ground_table.terrain()
         return terrain
     return None
 
@@ -87,7 +87,7 @@ def check_contact(
             mistakes.check_known(f"contact.mu.{name}", name, wheels, "no such wheel", value)
     for name in contact.stops:
         mistakes.check_known(f"contact.stops.{name}", name, joints, "no such joint")
-    with mistakes.at("contact.impact"):
+    with mistakes.convert_errors("contact.impact"):
         impact = contact.impact or default_impact(contact.mu)
         if impact in ("plastic", "newton") and any(0 < x < math.inf for x in mu.values()):
             text = f"{impact!r} supports ideal rolling only; with friction use impact = 'moreau'"
@@ -96,7 +96,7 @@ def check_contact(
     if isinstance(contact.solver, dict):
         from draisine.simulation.compare.compliant import read_compliant_ground
 
-        with mistakes.at("contact.solver"):
+        with mistakes.convert_errors("contact.solver"):
             read_compliant_ground(contact.solver)
     for key, text in PLANE_RUN_KEYS.items():
         if run is not None and key in run.model_fields_set:
@@ -117,7 +117,7 @@ def _check_restitution(impact: str, contact: ContactTable, mistakes: Mistakes) -
             mistakes.add(path, f"must be between {low:g} and 1.", value)
 
 
-def on_plane(start: Start, ground: Any, model: Model) -> Start:
+def start_on_plane(start: Start, ground: Any, model: Model) -> Start:
     """Return a start on the face of a plane ground if it has no place, so that slope and height apply."""
     if start.place is not None or not isinstance(ground, PlaneGround):
         return start
@@ -143,7 +143,7 @@ def check_start_place(
     smooth = find_smooth(terrain)
     if smooth is not None:
         try:
-            place_of(smooth, on, start.place.centre)
+            find_place(smooth, on, start.place.centre)
         except ParameterError as error:
             mistakes.add(path, str(error), on)
         return

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from draisine.errors import DraisineError, UnknownNameError
 from draisine.model import JointMotion, Model
-from draisine.model.motion import motion_of
+from draisine.model.motion import motion_from_table
 from draisine.model.names import SYNONYMS
 from draisine.model.quantity import check_angle, parse_number
 from draisine.model.sensor import build_sensor
@@ -57,7 +57,7 @@ def build_system(
     )
     mistakes = Mistakes()
     system = read_vehicle(table, mistakes)
-    mistakes.check(vehicle)
+    mistakes.raise_all(vehicle)
     assert system is not None
     return system
 
@@ -71,18 +71,18 @@ def read_vehicle(
     `content` (all tables) is searched for the table to which an unknown parameter may belong.
     """
     vehicle: Any = None
-    with mistakes.at("vehicle.name", table.name):
+    with mistakes.convert_errors("vehicle.name", table.name):
         vehicle = _find_vehicle(table.name)
     if vehicle is None:
         return None
     vehicle = inclined(vehicle, table.parameters)
     arguments: dict[str, Any] = {}
     if table.parameter_set is not None:
-        with mistakes.at("vehicle.parameter_set", table.parameter_set):
+        with mistakes.convert_errors("vehicle.parameter_set", table.parameter_set):
             values = table.parameter_set
             arguments |= published(vehicle.__name__, values) if isinstance(values, str) else values
-    arguments |= _parameters(vehicle, table.parameters, mistakes, content or {})
-    arguments |= _motions(vehicle, table.motions, mistakes)
+    arguments |= _read_parameters(vehicle, table.parameters, mistakes, content or {})
+    arguments |= _read_motions(vehicle, table.motions, mistakes)
     try:
         return _add_sensors(compile(vehicle, **arguments), table.sensors, mistakes)
     except (DraisineError, TypeError) as error:
@@ -93,7 +93,7 @@ def read_vehicle(
 def _add_sensors(system: System, tables: Sequence[Mapping[str, Any]], mistakes: Mistakes) -> System:
     """Return the system with the sensors of the tables; report mistakes."""
     for k, table in enumerate(tables):
-        with mistakes.at(f"vehicle.sensors[{k}]"):
+        with mistakes.convert_errors(f"vehicle.sensors[{k}]"):
             system = system.with_sensors(build_sensor(table))
     return system
 
@@ -106,13 +106,14 @@ def _find_vehicle(name: str) -> Any:
         if not is_parameter_file(name) and name not in parameter_sets("whipple"):
             raise
         raise UnknownNameError(
-            f"{name} is a parameter set, not a vehicle. Did you mean whipple --parameter-set {name}?"
+            f"{name} is a parameter set, not a vehicle. Use the vehicle whipple with "
+            f"--parameter-set {name}."
         ) from None
 
 
-def _parameters(
+def _read_parameters(
     vehicle: Callable[..., Model],
-    given: Mapping[str, Any],
+    table: Mapping[str, Any],
     mistakes: Mistakes,
     content: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -120,19 +121,19 @@ def _parameters(
     parameters = inspect.signature(vehicle).parameters
     hints = annotations(vehicle)
     arguments: dict[str, Any] = {}
-    for name, value in nest_dotted_keys(given).items():
+    for name, value in nest_dotted_keys(table).items():
         path = f"vehicle.parameters.{name}"
-        if any(name.startswith(f"{record}_") for record in parameters if record in given):
-            with mistakes.at(path):
+        if any(name.startswith(f"{record}_") for record in parameters if record in table):
+            with mistakes.convert_errors(path):
                 arguments[name] = parse_number(value)
         elif name not in parameters:
             hint = _suggest_key(vehicle, name, value, content)
             hint = hint or suggest_parameter(vehicle, name, parameters)
             mistakes.add(path, f"{vehicle.__name__} has no such parameter. {hint}", value)
-        elif not _is_number(hints.get(name)):
+        elif not _is_numeric_type(hints.get(name)):
             arguments[name] = value
         else:
-            with mistakes.at(path):
+            with mistakes.convert_errors(path):
                 unit = meanings(vehicle).get(name, (None, ""))[0]
                 parse_number(value, unit)
                 check_angle(value, unit)
@@ -157,23 +158,25 @@ def _suggest_key(
     return ""
 
 
-def _is_number(hint: Any) -> bool:
+def _is_numeric_type(annotation: Any) -> bool:
     """Return whether the type of a vehicle argument is numeric (a parameter, not a structural option)."""
-    return hint is float or (isinstance(hint, UnionType) and float in get_args(hint))
+    return annotation is float or (
+        isinstance(annotation, UnionType) and float in get_args(annotation)
+    )
 
 
-def _motions(
-    vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
+def _read_motions(
+    vehicle: Callable[..., Model], table: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
     """Convert the table `vehicle.motions` to joint motions, arguments of the vehicle function."""
     hints = annotations(vehicle)
     motions = [n for n, h in hints.items() if n != "return" and JointMotion in (h, *get_args(h))]
     arguments: dict[str, Any] = {}
-    for name, entry in given.items():
+    for name, entry in table.items():
         path = f"vehicle.motions.{name}"
         if mistakes.check_known(
             path, name, motions, f"{vehicle.__name__} has no such prescribed motion"
         ):
-            with mistakes.at(path):
-                arguments[name] = motion_of(entry)
+            with mistakes.convert_errors(path):
+                arguments[name] = motion_from_table(entry)
     return arguments

@@ -42,14 +42,14 @@ def run_by_formulation(task: Task) -> Trajectory:
             f"({', '.join(map(repr, names))}); leave `formulation` out."
         )
     numerics, dt = task.numerics, task.numerics.dt
-    at = Layout(state_sizes(system.model, v=len(state.v)))
-    rate = Callback(_rate(task, at), 1 + at.size, at.size)
+    layout = Layout(state_sizes(system.model, v=len(state.v)))
+    rate = Callback(_rate(task, layout), 1 + layout.size, layout.size)
     rule = fall_rule(system.model, task.contact.fall)
     watch = rule.watch(np.eye(3))
-    problem = Problem(rate.address, np.zeros(1), at.size, np.zeros(0), keep=rate, watch=watch)
+    problem = Problem(rate.address, np.zeros(1), layout.size, np.zeros(0), keep=rate, watch=watch)
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
-    y = at.pack(q=state.q, p=state.p, r=state.r, v=state.v)
+    y = layout.pack(q=state.q, p=state.p, r=state.r, v=state.v)
     nodes: list[tuple[Floats, Floats]] = []
     span = Span(0.0, until, dt, grid, numerics.rtol, numerics.atol, nodes)
     times, samples, status = numerics.method.advance(problem, y, span)
@@ -59,10 +59,12 @@ def run_by_formulation(task: Task) -> Trajectory:
     times, samples = times[sound], samples[sound]
     outcome = "completed" if status == REACHED_END else "interrupted" if rate.error else "stopped"
     if status == MACHINE_FELL:
-        outcome = rule.outcome(samples[-1][at.q])
-    made = {name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")}
-    arcs = (_arc(system, at, times, samples, inputs, nodes),)
-    run = Trajectory(arcs, outcome, made | {"drift": "none"}, contact=task.contact)
+        outcome = rule.outcome(samples[-1][layout.q])
+    settings = {
+        name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")
+    }
+    arcs = (_arc(system, layout, times, samples, inputs, nodes),)
+    run = Trajectory(arcs, outcome, settings | {"drift": "none"}, contact=task.contact)
     if status not in (REACHED_END, MACHINE_FELL):
         raise SimulationError(
             f"the run was {outcome} after {times[-1]:.6g} s of {until:.6g} s. "
@@ -72,27 +74,27 @@ def run_by_formulation(task: Task) -> Trajectory:
     return run
 
 
-def _rate(task: Task, at: Layout) -> Callable[[Floats], Floats]:
+def _rate(task: Task, layout: Layout) -> Callable[[Floats], Floats]:
     """Return the right-hand side of the differential equation as a function of (t, y)."""
     system, n = task.system, len(task.system.model.joints)
     columns, formulation = system.machine().columns, task.numerics.formulation
 
     def rate(x: Floats) -> Floats:
         t, y = float(x[0]), x[1:]
-        q = y[at.q] / np.linalg.norm(y[at.q])
-        whole = np.zeros(6 + n)
-        whole[columns] = y[at.v]
-        here = State(q, y[at.p], y[at.r], y[at.v])
+        q = y[layout.q] / np.linalg.norm(y[layout.q])
+        speeds = np.zeros(6 + n)
+        speeds[columns] = y[layout.v]
+        here = State(q, y[layout.p], y[layout.r], y[layout.v])
         vdot, _ = system.accelerate(here, task.inputs, t=t, formulation=formulation, tolerance=1e-2)
-        turn = quaternion_rate(y[at.q], whole[3:6])
-        return np.concatenate([turn, rotation(q) @ whole[:3], whole[6:], vdot])
+        turn = quaternion_rate(y[layout.q], speeds[3:6])
+        return np.concatenate([turn, rotation(q) @ speeds[:3], speeds[6:], vdot])
 
     return rate
 
 
 def _arc(
     system: System,
-    at: Layout,
+    layout: Layout,
     times: Floats,
     samples: Floats,
     inputs: Mapping[str, float] | None,
@@ -101,19 +103,21 @@ def _arc(
     """Return a trajectory arc with all contacts closed, from samples and dense-output nodes in the user's
     coordinates.
     """
-    machine, given = system.machine(), system.inputs(inputs)
+    machine, input_values = system.machine(), system.inputs(inputs)
 
     def entered(states: Floats) -> Floats:
         ys = []
         for y in states:
-            q = y[at.q] / np.linalg.norm(y[at.q])
-            ys.append(machine.enter(State(q, y[at.p], y[at.r], y[at.v]), tolerance=1e-4))
+            q = y[layout.q] / np.linalg.norm(y[layout.q])
+            ys.append(
+                machine.enter(State(q, y[layout.p], y[layout.r], y[layout.v]), tolerance=1e-4)
+            )
         return np.array(ys)
 
     dense = None
     if nodes:
         t, y = (np.concatenate([part[k] for part in nodes]) for k in (0, 1))
         ys = entered(y.reshape(-1, y.shape[2])).reshape(*t.shape, -1)
-        dense = DenseOutput(t, ys, np.repeat(given[:, None], t.size, axis=1))
-    pushed = np.repeat(given[None], len(times), axis=0)
+        dense = DenseOutput(t, ys, np.repeat(input_values[:, None], t.size, axis=1))
+    pushed = np.repeat(input_values[None], len(times), axis=0)
     return BilateralArc(machine, times, entered(samples), pushed, dense=dense)

@@ -57,7 +57,7 @@ def set_owners() -> tuple[str, ...]:
     >>> set_owners()
     ('load_tyre', 'magic_formula', 'whipple')
     """
-    return tuple(sorted(_folders()))
+    return tuple(sorted(_find_folders()))
 
 
 def parameter_sets(vehicle: str) -> tuple[str, ...]:
@@ -83,7 +83,7 @@ def parameter_sets(vehicle: str) -> tuple[str, ...]:
     >>> "benchmark" in parameter_sets("whipple")
     True
     """
-    return tuple(_files(vehicle))
+    return tuple(_list_files(vehicle))
 
 
 def parameter_set(vehicle: str, name: str) -> dict[str, float]:
@@ -106,7 +106,9 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
     >>> parameter_set("whipple", "benchmark")["w"]
     1.02
     """
-    return read_bicycle(name) if is_parameter_file(name) else dict(_published(vehicle, name)[0])
+    return (
+        read_bicycle(name) if is_parameter_file(name) else dict(_read_published(vehicle, name)[0])
+    )
 
 
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
@@ -129,7 +131,7 @@ def parameter_source(vehicle: str, name: str) -> ParameterSource:
     >>> parameter_source("whipple", "benchmark").doi
     '10.1098/rspa.2007.1857'
     """
-    return _published(vehicle, name)[1]
+    return _read_published(vehicle, name)[1]
 
 
 def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
@@ -138,14 +140,14 @@ def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
     >>> parameter_deviations("whipple", "balance_assist")["c"]
     0.01
     """
-    content = {} if is_parameter_file(name) else _read(_find(vehicle, name))
+    content = {} if is_parameter_file(name) else _read_tables(_find_file(vehicle, name))
     return {key: float(value) for key, value in content.get("deviations", {}).items()}
 
 
 @cache
-def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSource]:
+def _read_published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSource]:
     """Return values and source of a published parameter set."""
-    return read_parameter_set(_find(vehicle, name), vehicle)
+    return read_parameter_set(_find_file(vehicle, name), vehicle)
 
 
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
@@ -170,11 +172,11 @@ def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float
     DataError
         If the file is not TOML, has unknown or missing keys, or values that are not finite numbers.
     """
-    content = _read(file)
-    return _values(file, vehicle, content), _source(file, content)
+    content = _read_tables(file)
+    return _check_values(file, vehicle, content), _check_source(file, content)
 
 
-def _read(file: Traversable) -> dict[str, Any]:
+def _read_tables(file: Traversable) -> dict[str, Any]:
     """Return the tables of a parameter file, after checking their structure."""
     if isinstance(file, Path):
         check_file(file)
@@ -191,19 +193,19 @@ def _read(file: Traversable) -> dict[str, Any]:
         if not isinstance(content.get(table, {}), dict):
             raise DataError(f"{file}: {table!r} must be a table, [{table}].")
     for key, value in content.get("deviations", {}).items():
-        if key not in content["values"] or isinstance(value, bool) or not _is_size(value):
+        if key not in content["values"] or isinstance(value, bool) or not _is_valid_size(value):
             raise DataError(
                 f"{file}: deviations.{key} = {value!r} must be a positive number for one of the values."
             )
     return content
 
 
-def _is_size(value: Any) -> bool:
+def _is_valid_size(value: Any) -> bool:
     """Return whether a value is a positive finite number within the range that a model accepts."""
     return isinstance(value, (int, float)) and 0 < value < MAX_NUMBER
 
 
-def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
+def _check_values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
     """Return the checked values of a parameter file, converted to the vehicle's form."""
     values = content["values"]
     for key, value in values.items():
@@ -216,13 +218,13 @@ def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[st
         return {key: float(value) for key, value in values.items()}
     form = content.get("form", next(iter(forms)))
     if form not in forms:
-        raise DataError(f"{file}: no form {form!r}. {did_you_mean(str(form), forms)}")
+        raise DataError(f"{file}: unknown form {form!r}. {did_you_mean(str(form), forms)}")
     names, convert = forms[form]
     _check_keys(file, "values.", values, required=names)
     return convert({name: float(values[name]) for name in names})
 
 
-def _source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
+def _check_source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
     """Return the checked source (title, citation, DOI, note) of a parameter file."""
     source = content["source"]
     _check_keys(file, "source.", source, required=("citation", "doi", "note"))
@@ -246,7 +248,7 @@ def _source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
 
 def _check_keys(
     file: Traversable,
-    where: str,
+    prefix: str,
     table: Mapping[str, Any],
     required: tuple[str, ...],
     optional: tuple[str, ...] = (),
@@ -254,22 +256,22 @@ def _check_keys(
     """Raise `DataError` if keys of a table are missing or unknown."""
     for key in required:
         if key not in table:
-            raise DataError(f"{file}: {where}{key} is missing.")
+            raise DataError(f"{file}: {prefix}{key} is missing.")
     for key in table:
         if key not in required and key not in optional:
             raise DataError(
-                f"{file}: {where}{key} is unknown. {did_you_mean(key, required + optional)}"
+                f"{file}: the key {prefix}{key} is unknown. {did_you_mean(key, required + optional)}"
             )
 
 
-def _find(vehicle: str, name: str) -> Traversable:
+def _find_file(vehicle: str, name: str) -> Traversable:
     """Return the path of the file of a parameter set."""
-    available = _files(vehicle)
+    available = _list_files(vehicle)
     expect_known(f"{vehicle}: no parameter set", name, available, UnknownNameError)
     return available[name]
 
 
-def _folders() -> dict[str, Traversable]:
+def _find_folders() -> dict[str, Traversable]:
     """Return the folders of parameter sets by vehicle or tyre."""
     return {
         folder.name: folder
@@ -278,9 +280,9 @@ def _folders() -> dict[str, Traversable]:
     }
 
 
-def _files(vehicle: str) -> dict[str, Traversable]:
+def _list_files(vehicle: str) -> dict[str, Traversable]:
     """Return the files of a vehicle's parameter sets by name."""
-    folders = _folders()
+    folders = _find_folders()
     expect_known("no parameter sets of", vehicle, folders, UnknownNameError)
     toml = (file for file in folders[vehicle].iterdir() if file.name.endswith(".toml"))
     return {file.name.removesuffix(".toml"): file for file in sorted(toml, key=lambda f: f.name)}

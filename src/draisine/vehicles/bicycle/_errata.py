@@ -31,20 +31,20 @@ _MEASURED = (
 )
 
 
-def benchmark_errors(p: Mapping[str, float]) -> Iterator[str]:
+def find_benchmark_errors(parameters: Mapping[str, float]) -> Iterator[str]:
     """Yield a warning for each known error in the benchmark's 26 parameters."""
-    yield from _rounded(p)
-    yield from _exchanged(p)
-    yield from _impossible(p)
+    yield from _find_rounded_inertia(parameters)
+    yield from _find_exchanged_moments(parameters)
+    yield from _find_impossible_inertias(parameters)
 
 
-def _rounded(p: Mapping[str, float]) -> Iterator[str]:
+def _find_rounded_inertia(parameters: Mapping[str, float]) -> Iterator[str]:
     """Yield a warning if the parameters are those of the benchmark bicycle with a rounded fork
     inertia.
     """
     exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
     rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
-    if all(p[name] == value for name, value in (exact | rounded).items()):
+    if all(parameters[name] == value for name, value in (exact | rounded).items()):
         yield (
             "this is the benchmark bicycle with the inertia of its fork rounded (IHxx = "
             "0.0589 for 0.05892, IHzz = 0.0071 for 0.00708, IHxz = -0.0076 for -0.00756); the "
@@ -53,25 +53,29 @@ def _rounded(p: Mapping[str, float]) -> Iterator[str]:
         )
 
 
-def rider_errors(p: Mapping[str, float]) -> Iterator[str]:
+def find_rider_errors(parameters: Mapping[str, float]) -> Iterator[str]:
     """Yield a warning if the principal radii of gyration of a rider are exchanged."""
     published = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
-    if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in published.items()):
+    if all(
+        math.isclose(parameters[name], value, rel_tol=1e-4) for name, value in published.items()
+    ):
         yield (
             "kPaa and kPyy of this rider are exchanged with respect to the original inertia model "
             "(kPaa = 0.36797, kPyy = 0.36717); the values of the file are used."
         )
 
 
-def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
+def _find_exchanged_moments(parameters: Mapping[str, float]) -> Iterator[str]:
     """Yield a warning if the radial moments of inertia of the two wheels are exchanged."""
     for bicycle in _MEASURED:
         same = all(
-            math.isclose(p[name], getattr(bicycle, name), rel_tol=1e-6)
+            math.isclose(parameters[name], getattr(bicycle, name), rel_tol=1e-6)
             for name in ("mR", "mF", "rR", "rF")
         )
-        as_published = abs(p["IRxx"] - bicycle.IRxx) + abs(p["IFxx"] - bicycle.IFxx)
-        exchanged = abs(p["IRxx"] - bicycle.IFxx) + abs(p["IFxx"] - bicycle.IRxx)
+        as_published = abs(parameters["IRxx"] - bicycle.IRxx) + abs(
+            parameters["IFxx"] - bicycle.IFxx
+        )
+        exchanged = abs(parameters["IRxx"] - bicycle.IFxx) + abs(parameters["IFxx"] - bicycle.IRxx)
         if same and exchanged < 0.1 * as_published:
             yield (
                 f"IRxx and IFxx are exchanged with respect to the measured bicycle "
@@ -88,12 +92,12 @@ It is the excess of the largest principal moment over the sum of the others, rel
 """
 
 
-def _impossible(p: Mapping[str, float]) -> Iterator[str]:
+def _find_impossible_inertias(parameters: Mapping[str, float]) -> Iterator[str]:
     """Yield a warning for each body whose principal moments violate the triangle inequality."""
     for body in "RBHF":
-        xx = p[f"I{body}xx"]
-        yy = p[f"I{body}yy"]
-        zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
+        xx = parameters[f"I{body}xx"]
+        yy = parameters[f"I{body}yy"]
+        zz, xz = (parameters[f"I{body}zz"], parameters[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
         mean = (xx + zz) / 2
         radius = math.hypot((xx - zz) / 2, xz)
         moments = sorted((mean - radius, yy, mean + radius))

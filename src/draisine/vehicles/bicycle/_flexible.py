@@ -93,7 +93,7 @@ class CompliantLink:
     """Name of the body that carries the next part."""
 
 
-def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> CompliantLink:
+def make_steering_head(flexible: Flexible, lam: Scalar, point: Array) -> CompliantLink:
     """Return the compliant joints between frame and steering, at a point (3,) of the steer axis
     (m).
     """
@@ -112,16 +112,18 @@ def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> CompliantLin
     return CompliantLink([Body("head", com=point)], [twist], "head")
 
 
-def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -> CompliantLink:
+def make_front_joints(
+    flexible: Flexible, lam: Scalar, crown: Array, carried_mass: Scalar
+) -> CompliantLink:
     """Return the compliant joints between fork and front wheel, at the crown (3,) of the fork (m).
 
-    `carried` is the force along the suspension at rest (N).
+    `carried_mass` is the force along the suspension at rest (N).
     """
     up = (-sin(lam), 0.0, cos(lam))
     ahead = (cos(lam), 0.0, sin(lam))
     joints: list[Joint] = []
 
-    def parent() -> str:
+    def last_body() -> str:
         """Return the name of the last body of the chain, which carries the next joint."""
         return joints[-1].child if joints else "fork"
 
@@ -133,16 +135,16 @@ def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -
         stiffness = getattr(flexible, name)
         if stiffness is None:
             continue
-        rest = -carried / stiffness if kind is Prismatic else 0.0
+        rest = -carried_mass / stiffness if kind is Prismatic else 0.0
         damper = or_zero(getattr(flexible, f"{name}_damper"))
-        joints.append(kind(name, parent(), name, axis, crown, stiffness, damper, rest))
-    return CompliantLink([Body(j.child, com=crown) for j in joints], joints, parent())
+        joints.append(kind(name, last_body(), name, axis, crown, stiffness, damper, rest))
+    return CompliantLink([Body(j.child, com=crown) for j in joints], joints, last_body())
 
 
-def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> CompliantLink:
+def make_rear_joints(flexible: Flexible, hub: Array, carried_mass: Scalar) -> CompliantLink:
     """Return the compliant joints between frame and rear wheel.
 
-    `carried` is the force of the ground on the wheel minus the weight of the wheel at rest (N).
+    `carried_mass` is the force of the ground on the wheel minus the weight of the wheel at rest (N).
     """
     if flexible.rear_suspension is None:
         return CompliantLink([], [], "frame")
@@ -156,12 +158,12 @@ def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> CompliantLink:
         pivot,
         spring=flexible.rear_suspension,
         damper=or_zero(flexible.rear_suspension_damper),
-        rest=-(arm * carried) / flexible.rear_suspension,
+        rest=-(arm * carried_mass) / flexible.rear_suspension,
     )
     return CompliantLink([Body("swing_arm", com=pivot)], [swing], "swing_arm")
 
 
-def steer_friction(flexible: Flexible) -> list[JointFriction]:
+def make_steer_friction(flexible: Flexible) -> list[JointFriction]:
     """Return the force elements of dry steering friction; empty without friction."""
     torque = flexible.steer_friction
     rate = flexible.steer_friction_rate

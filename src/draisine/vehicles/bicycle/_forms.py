@@ -75,11 +75,11 @@ def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
     >>> round(thesis["l1"], 10), round(thesis["x1"], 10)
     (0.9862781063, 0.0261005928)
     """
-    p = _checked(values, BENCHMARK, "benchmark")
+    p = _check_values(values, BENCHMARK, "benchmark")
     l2 = p["rF"] * math.tan(p["lam"]) - p["c"]
     l1 = p["w"] - l2
-    x1, z1 = _mirror_point(-p["zH"] - p["rF"], p["xH"] - l1, p["lam"])
-    I1xx, I1zz, I1zx = _mirror_tensor(p["IHzz"], p["IHxx"], -p["IHxz"], p["lam"])
+    x1, z1 = _reflect_point(-p["zH"] - p["rF"], p["xH"] - l1, p["lam"])
+    I1xx, I1zz, I1zx = _reflect_tensor(p["IHzz"], p["IHxx"], -p["IHxz"], p["lam"])
     thesis = {theirs: p[ours] for ours, theirs in EQUAL_PARAMETERS.items()}
     thesis |= {"l1": l1, "l2": l2, "x0": -p["zB"] - p["rR"], "I0xy": -p["IBxz"]}
     thesis |= {"x1": x1, "z1": z1, "I1xx": I1xx, "I1zz": I1zz, "I1zx": I1zx}
@@ -104,9 +104,9 @@ def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
     ParameterError
         If a parameter is missing, unknown or not finite.
     """
-    t = _checked(values, THESIS, "thesis")
-    up, ahead = _mirror_point(t["x1"], t["z1"], t["mu"])
-    IHzz, IHxx, IHzx = _mirror_tensor(t["I1xx"], t["I1zz"], t["I1zx"], t["mu"])
+    t = _check_values(values, THESIS, "thesis")
+    up, ahead = _reflect_point(t["x1"], t["z1"], t["mu"])
+    IHzz, IHxx, IHzx = _reflect_tensor(t["I1xx"], t["I1zz"], t["I1zx"], t["mu"])
     benchmark = {ours: t[theirs] for ours, theirs in EQUAL_PARAMETERS.items()}
     benchmark |= {"w": t["l1"] + t["l2"], "c": t["h2"] * math.tan(t["mu"]) - t["l2"]}
     benchmark |= {"zB": -t["x0"] - t["h3"], "IBxz": -t["I0xy"]}
@@ -115,17 +115,18 @@ def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
     return {name: benchmark[name] for name in BENCHMARK}
 
 
-def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:
-    """Return a point (up, ahead) in the axes (s1, a1) of the fork (m).
+def _reflect_point(height: float, distance: float, tilt: float) -> tuple[float, float]:
+    """Return a point of the drawing (height, distance ahead) in the axes (s1, a1) of the fork (m),
+    or the reverse.
 
     s1 = (sin, cos) and a1 = (cos, -sin) of the tilt: the change of axes is a reflection, its own
     inverse.
     """
     s, c = math.sin(tilt), math.cos(tilt)
-    return s * up + c * ahead, c * up - s * ahead
+    return s * height + c * distance, c * height - s * distance
 
 
-def _mirror_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float, float, float]:
+def _reflect_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float, float, float]:
     """Return the entries (ss, aa, sa) of a planar tensor in the axes of the fork, by the same
     reflection.
     """
@@ -138,7 +139,7 @@ def _mirror_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float,
     )
 
 
-def _checked(values: Mapping[str, float], names: Sequence[str], form: str) -> dict[str, float]:
+def _check_values(values: Mapping[str, float], names: Sequence[str], form: str) -> dict[str, float]:
     """Return the values as floats; raise `ParameterError` unless all 26 names have finite values."""
     for name in values:
         if name not in names:

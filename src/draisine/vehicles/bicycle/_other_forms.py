@@ -39,32 +39,58 @@ MOORE_IGNORED = re.compile(r"id33|if33|d4|d5|v")
 """
 
 
-def from_moore(p: Mapping[str, float], where: str) -> dict[str, float]:
-    """Return the benchmark's parameters from Moore's; `where` is their origin, for error messages."""
-    # Both wheels touch level ground, hence (d1 + d3) sin(lam) - d2 cos(lam) = rf - rr.
-    reach = math.hypot(p["d1"] + p["d3"], p["d2"])
-    if not abs(p["rf"] - p["rr"]) < reach:
+def from_moore(moore_values: Mapping[str, float], source: str) -> dict[str, float]:
+    """Return the benchmark's parameters from Moore's; `source` is their origin, for error messages."""
+    # Both wheels touch level ground. Hence (d1 + d3) sin(lam) - d2 cos(lam) = rf - rr, from which
+    # lam follows.
+    reach = math.hypot(moore_values["d1"] + moore_values["d3"], moore_values["d2"])
+    if not abs(moore_values["rf"] - moore_values["rr"]) < reach:
         raise DataError(
-            f"{where}: d1, d2 and d3 are infeasible with the wheel radii rr and rf; check these lengths."
+            f"{source}: d1, d2 and d3 are infeasible with the wheel radii rr and rf; check these lengths."
         )
-    lam = math.atan2(p["d2"], p["d1"] + p["d3"]) + math.asin((p["rf"] - p["rr"]) / reach)
+    lam = math.atan2(moore_values["d2"], moore_values["d1"] + moore_values["d3"]) + math.asin(
+        (moore_values["rf"] - moore_values["rr"]) / reach
+    )
     c, s = math.cos(lam), math.sin(lam)
-    trail = (p["rf"] * s - p["d3"]) / c
-    wheelbase = p["d1"] / c + p["rr"] * s / c - trail
-    benchmark = {"w": wheelbase, "c": trail, "lam": lam, "g": p["g"], "rR": p["rr"], "rF": p["rf"]}
-    benchmark |= {"mB": p["mc"], "mR": p["md"], "mH": p["me"], "mF": p["mf"]}
-    benchmark |= {"xB": p["l1"] * c + p["l2"] * s, "zB": p["l2"] * c - p["l1"] * s - p["rr"]}
-    benchmark |= {"xH": wheelbase + p["l3"] * c + p["l4"] * s}
-    benchmark |= {"zH": p["l4"] * c - p["l3"] * s - p["rf"]}
-    benchmark |= {"IRxx": p["id11"], "IRyy": p["id22"], "IFxx": p["if11"], "IFyy": p["if22"]}
+    trail = (moore_values["rf"] * s - moore_values["d3"]) / c
+    wheelbase = moore_values["d1"] / c + moore_values["rr"] * s / c - trail
+    benchmark = {
+        "w": wheelbase,
+        "c": trail,
+        "lam": lam,
+        "g": moore_values["g"],
+        "rR": moore_values["rr"],
+        "rF": moore_values["rf"],
+    }
+    benchmark |= {
+        "mB": moore_values["mc"],
+        "mR": moore_values["md"],
+        "mH": moore_values["me"],
+        "mF": moore_values["mf"],
+    }
+    benchmark |= {
+        "xB": moore_values["l1"] * c + moore_values["l2"] * s,
+        "zB": moore_values["l2"] * c - moore_values["l1"] * s - moore_values["rr"],
+    }
+    benchmark |= {"xH": wheelbase + moore_values["l3"] * c + moore_values["l4"] * s}
+    benchmark |= {"zH": moore_values["l4"] * c - moore_values["l3"] * s - moore_values["rf"]}
+    benchmark |= {
+        "IRxx": moore_values["id11"],
+        "IRyy": moore_values["id22"],
+        "IFxx": moore_values["if11"],
+        "IFyy": moore_values["if22"],
+    }
     turn = np.array([[c, -s], [s, c]])
     for body, theirs in (("B", "ic"), ("H", "ie")):
         inertia = np.array(
-            [[p[f"{theirs}11"], p[f"{theirs}31"]], [p[f"{theirs}31"], p[f"{theirs}33"]]]
+            [
+                [moore_values[f"{theirs}11"], moore_values[f"{theirs}31"]],
+                [moore_values[f"{theirs}31"], moore_values[f"{theirs}33"]],
+            ]
         )
         tensor = turn.T @ inertia @ turn
         benchmark |= {f"I{body}xx": float(tensor[0, 0]), f"I{body}zz": float(tensor[1, 1])}
-        benchmark |= {f"I{body}xz": float(tensor[0, 1]), f"I{body}yy": p[f"{theirs}22"]}
+        benchmark |= {f"I{body}xz": float(tensor[0, 1]), f"I{body}yy": moore_values[f"{theirs}22"]}
     return benchmark
 
 
@@ -88,12 +114,14 @@ def read_jbike6(path: Path, text: str) -> dict[str, float]:
     for number, line in enumerate(text.splitlines(), start=1):
         for statement in line.partition("%")[0].split(";"):
             assignment = re.fullmatch(r"\s*([A-Za-z]\w*)\s*=\s*([^=].*?)\s*", statement)
-            if assignment is None or ("'" in assignment[2] and not _is_needed(assignment[1])):
+            if assignment is None or (
+                "'" in assignment[2] and not _describes_bicycle(assignment[1])
+            ):
                 continue
             try:
-                values[assignment[1]] = _evaluate(assignment[2], values)
+                values[assignment[1]] = _evaluate_expression(assignment[2], values)
             except (SyntaxError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-                if _is_needed(assignment[1]):
+                if _describes_bicycle(assignment[1]):
                     raise DataError(
                         f"{path}, line {number}: {statement.strip()!r} cannot be read ({error}). Write "
                         "numbers, rows [I11 I22 Izz], or + - * / ^ of these."
@@ -101,7 +129,7 @@ def read_jbike6(path: Path, text: str) -> dict[str, float]:
     return _from_jbike6(values, path)
 
 
-def _is_needed(name: str) -> bool:
+def _describes_bicycle(name: str) -> bool:
     """Return whether a variable of a JBike6 file describes the bicycle."""
     body = any(name.endswith(suffix) for suffix in JBIKE6_BODIES)
     return body or name in ("wheelbase", "trail", "lambda", "head_angle", "gravity")
@@ -122,19 +150,19 @@ _MATLAB_FUNCTIONS: dict[str, Callable[[float], float]] = {
 }
 
 
-def _evaluate(text: str, values: Mapping[str, MatlabValue]) -> MatlabValue:
+def _evaluate_expression(text: str, values: Mapping[str, MatlabValue]) -> MatlabValue:
     """Return the value of a MATLAB expression: arithmetic of numbers and names, or a row of such
     values.
     """
     row = re.fullmatch(r"(?:(.*?)\.?\*\s*)?\[(.*)\]", text)
     if row is not None:
-        factor = _number(row[1], values) if row[1] else 1.0
+        factor = _evaluate_number(row[1], values) if row[1] else 1.0
         entries = [entry for entry in re.split(r"[,\s]+", row[2].strip()) if entry]
-        return tuple(factor * _number(entry, values) for entry in entries)
-    return _number(text, values)
+        return tuple(factor * _evaluate_number(entry, values) for entry in entries)
+    return _evaluate_number(text, values)
 
 
-def _number(text: str, values: Mapping[str, MatlabValue]) -> float:
+def _evaluate_number(text: str, values: Mapping[str, MatlabValue]) -> float:
     """Return the value of an arithmetic MATLAB expression."""
     plain = text.replace(".^", "^").replace(".*", "*").replace("./", "/").replace("^", "**")
     plain = re.sub(r"\blambda\b", "lambda_", plain)  # `lambda` is a keyword of Python
@@ -164,27 +192,30 @@ def _evaluate_node(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
 def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, float]:
     """Return the benchmark's parameters from the variables of JBike6."""
 
-    def number(name: str, default: float | None = None) -> float:
+    def read_number(name: str, default: float | None = None) -> float:
         """Return the value of a variable of JBike6, or its default."""
         value = values.get(name, default)
         if value is None or isinstance(value, tuple):
             raise DataError(f"{path}: {name} is missing or not a number; JBike6 needs it.")
         return value
 
-    w = number("wheelbase")
-    trail = number("trail")
-    # JBike6 itself uses the head angle if a file has both.
+    w = read_number("wheelbase")
+    trail = read_number("trail")
+    # If a file has both a head angle and a tilt, JBike6 itself uses the head angle.
     has_head_angle = "head_angle" in values
-    lam = math.pi / 2 - number("head_angle") if has_head_angle else number("lambda")
+    lam = math.pi / 2 - read_number("head_angle") if has_head_angle else read_number("lambda")
     c, s = math.cos(lam), math.sin(lam)
     rear, front = (
-        _combine([_jbike6_body(values, path, number, name, (w + trail, c, s)) for name in names])
+        _combine_bodies(
+            [_read_body(values, path, read_number, name, (w + trail, c, s)) for name in names]
+        )
         for names in (("rider", "frame", "rack"), ("fork", "basket"))
     )
-    benchmark = {"w": w, "c": trail, "lam": lam, "g": number("gravity", 9.81)}
+    benchmark = {"w": w, "c": trail, "lam": lam, "g": read_number("gravity", 9.81)}
     for body, combined in (("B", rear), ("H", front)):
         mass, x, y, plane, around = combined
-        # The z axis of the benchmark points down, so the product of inertia changes its sign.
+        # The z axis of the benchmark points down. Therefore the product of inertia changes its
+        # sign.
         benchmark |= {f"m{body}": mass, f"x{body}": x, f"z{body}": -y}
         benchmark |= {
             f"I{body}xx": plane[0, 0],
@@ -193,17 +224,20 @@ def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, flo
         }
         benchmark |= {f"I{body}yy": around}
     for body, name in (("R", "rearwheel"), ("F", "frontwheel")):
-        first, second, around = _moments(values, path, name)
+        first, second, around = _read_moments(values, path, name)
         if abs(first - second) > 1e-9 * max(abs(first), abs(second)):
             raise DataError(
                 f"{path}: I{name} = [{first:g} {second:g} ...]: both moments of a wheel must be equal."
             )
-        benchmark |= {f"r{body}": number(f"D{name}") / 2.0, f"m{body}": number(f"m{name}")}
+        benchmark |= {
+            f"r{body}": read_number(f"D{name}") / 2.0,
+            f"m{body}": read_number(f"m{name}"),
+        }
         benchmark |= {f"I{body}xx": first, f"I{body}yy": around}
     return benchmark
 
 
-def _moments(
+def _read_moments(
     values: Mapping[str, MatlabValue], path: Path, name: str
 ) -> tuple[float, float, float]:
     """Return the principal moments of inertia (I11, I22, Izz) of a body of JBike6, kg m2."""
@@ -220,7 +254,7 @@ normal (kg m2).
 """
 
 
-def _jbike6_body(
+def _read_body(
     values: Mapping[str, MatlabValue],
     path: Path,
     number: Callable[..., float],
@@ -241,12 +275,12 @@ def _jbike6_body(
     else:
         x = number(f"xcm{name}", 0.0)
         y = number(f"ycm{name}", 0.0)
-    first, second, around = _moments(values, path, name)
+    first, second, around = _read_moments(values, path, name)
     turn = np.array([[math.cos(alpha), -math.sin(alpha)], [math.sin(alpha), math.cos(alpha)]])
     return mass, x, y, turn @ np.diag([first, second]) @ turn.T, around
 
 
-def _combine(parts: list[MassPart]) -> MassPart:
+def _combine_bodies(parts: list[MassPart]) -> MassPart:
     """Return several bodies combined into one, by the parallel axis theorem."""
     mass = math.fsum(part[0] for part in parts)
     if not mass:

@@ -112,7 +112,7 @@ the benchmark's rider.
 """
 
 
-def upper_body(
+def make_upper_body(
     frame: Body,
     mass: Scalar | None,
     parameters: Mapping[str, Scalar | None],
@@ -153,7 +153,7 @@ def upper_body(
     return join_parts(saddle, Parts([Body("upper_body", mass, com, tensor)], [hinge], []))
 
 
-def saddle(seat: Seat | None, weight: Scalar) -> Parts:
+def make_saddle(seat: Seat | None, weight: Scalar) -> Parts:
     """Return the saddle: a slide in each direction, on a spring or fixed by a coupling.
 
     It supports the weight of the upper body (N) at rest in the zero configuration.
@@ -187,9 +187,9 @@ def saddle(seat: Seat | None, weight: Scalar) -> Parts:
     return Parts(bodies, joints, couplings)
 
 
-def arms(table: Arms | None, torso: str) -> Parts:
+def make_arms(dimensions: Arms | None, torso: str) -> Parts:
     """Return both arms on a torso, with the hands pinned to the fork by loops."""
-    if table is None:
+    if dimensions is None:
         return NO_PARTS
     bodies: list[Body] = []
     joints: list[Joint] = []
@@ -198,9 +198,9 @@ def arms(table: Arms | None, torso: str) -> Parts:
         shoulder, elbow, grip = (
             array([x, sign * y, z])
             for x, y, z in (
-                (table.shoulder_x, table.shoulder_y, table.shoulder_z),
-                (table.elbow_x, table.elbow_y, table.elbow_z),
-                (table.grip_x, table.grip_y, table.grip_z),
+                (dimensions.shoulder_x, dimensions.shoulder_y, dimensions.shoulder_z),
+                (dimensions.elbow_x, dimensions.elbow_y, dimensions.elbow_z),
+                (dimensions.grip_x, dimensions.grip_y, dimensions.grip_z),
             )
         )
         across = cross(elbow - shoulder, grip - elbow)
@@ -209,8 +209,8 @@ def arms(table: Arms | None, torso: str) -> Parts:
         hub = f"{side}_shoulder"
         arm = f"{side}_upper_arm"
         fore = f"{side}_forearm"
-        bodies += [Body(hub, com=shoulder), rod(arm, table.upper, shoulder, elbow)]
-        bodies += [rod(fore, table.lower, elbow, grip)]
+        bodies += [Body(hub, com=shoulder), make_rod(arm, dimensions.upper, shoulder, elbow)]
+        bodies += [make_rod(fore, dimensions.lower, elbow, grip)]
         joints += [
             Revolute(f"{side}_raise", torso, hub, hinge, shoulder),
             Revolute(f"{side}_spread", hub, arm, upward, shoulder),
@@ -220,31 +220,34 @@ def arms(table: Arms | None, torso: str) -> Parts:
     return Parts(bodies, joints, hands)
 
 
-def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
+def make_legs(dimensions: Legs | None, pedalling: JointMotion | None) -> Parts:
     """Return both legs on cranks with prescribed motion; the left pedal is ahead in the zero
     configuration.
     """
-    if table is None:
+    if dimensions is None:
         if pedalling is not None:
             raise ParameterError(
                 "whipple: `pedalling` prescribes the motion of legs. Define `legs`, too."
             )
         return NO_PARTS
-    axle = array([table.axle_x, 0.0, table.axle_z])
-    hip = array([table.hip_x, 0.0, table.hip_z])
+    axle = array([dimensions.axle_x, 0.0, dimensions.axle_z])
+    hip = array([dimensions.hip_x, 0.0, dimensions.hip_z])
     bodies: list[Body] = [Body("cranks", com=axle)]
     joints: list[Joint] = [
         Revolute("cranks", "frame", "cranks", LATERAL_AXIS, axle, motion=pedalling)
     ]
     feet: list[Loop] = []
     for side, sign in SIDE_SIGNS.items():
-        aside = array([0.0, sign * table.aside, 0.0])
+        aside = array([0.0, sign * dimensions.aside, 0.0])
         top = hip + aside
-        pedal = axle + aside + array([sign * table.crank, 0.0, 0.0])
-        knee = _knee(top, pedal, table.thigh, table.shank)
+        pedal = axle + aside + array([sign * dimensions.crank, 0.0, 0.0])
+        knee = _place_knee(top, pedal, dimensions.thigh, dimensions.shank)
         thigh = f"{side}_thigh"
         shank = f"{side}_shank"
-        bodies += [rod(thigh, table.upper, top, knee), rod(shank, table.lower, knee, pedal)]
+        bodies += [
+            make_rod(thigh, dimensions.upper, top, knee),
+            make_rod(shank, dimensions.lower, knee, pedal),
+        ]
         joints += [
             Revolute(f"{side}_hip", "frame", thigh, LATERAL_AXIS, top),
             Revolute(f"{side}_knee", thigh, shank, LATERAL_AXIS, knee),
@@ -253,19 +256,19 @@ def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
     return Parts(bodies, joints, feet)
 
 
-def _knee(top: Array, pedal: Array, thigh: Scalar, shank: Scalar) -> Array:
-    """Return the position (3,) of the knee (m), ahead of the line from hip to pedal, by the law of
-    cosines.
+def _place_knee(hip: Array, pedal: Array, thigh: Scalar, shank: Scalar) -> Array:
+    """Return the position (3,) of the knee (m) ahead of the line from the hip to the pedal, by the
+    law of cosines.
     """
-    line = pedal - top
+    line = pedal - hip
     distance = norm(line)
     along = (distance * distance + thigh * thigh - shank * shank) / (2.0 * distance)
     ahead = array([-line[2], 0.0, line[0]]) / distance
     square = thigh * thigh - along * along
-    return top + (along / distance) * line + sqrt(square) * ahead
+    return hip + (along / distance) * line + sqrt(square) * ahead
 
 
-def rod(name: str, mass: Scalar, start: Array, end: Array) -> Body:
+def make_rod(name: str, mass: Scalar, start: Array, end: Array) -> Body:
     """Return a thin rod between two points (3,) in m."""
     line = end - start
     tensor = (mass / 12.0) * ((line @ line) * np.eye(3) - np.outer(line, line))
@@ -300,18 +303,20 @@ def subtract_parts(body: Body, parts: Sequence[Body]) -> Body:
     mass = body.mass - sum(part.mass for part in heavy)
     com = (body.mass * body.com - sum(part.mass * part.com for part in heavy)) / mass
 
-    def about_origin(m: Scalar, c: Array) -> Array:
-        """Return the inertia tensor about the origin of a mass m (kg) at c (m)."""
-        return m * ((c @ c) * np.eye(3) - np.outer(c, c))
+    def inertia_about_origin(mass: Scalar, centre: Array) -> Array:
+        """Return the inertia tensor (kg m2) about the origin of a mass (kg) with its centre at the
+        given point (m).
+        """
+        return mass * ((centre @ centre) * np.eye(3) - np.outer(centre, centre))
 
-    moments = body.inertia + about_origin(body.mass, body.com)
+    moments = body.inertia + inertia_about_origin(body.mass, body.com)
     for part in heavy:
-        moments = moments - part.inertia - about_origin(part.mass, part.com)
+        moments = moments - part.inertia - inertia_about_origin(part.mass, part.com)
     moments[[0, 1, 1, 2], [1, 0, 2, 1]] = 0.0
-    inertia = moments - about_origin(mass, com)
+    inertia = moments - inertia_about_origin(mass, com)
     names = ", ".join(part.name for part in heavy)
     # Measured moments may violate the triangle inequality by a few percent. If the remainder
-    # violates it by more, the parts are too large for the body.
+    # violates it by more than that, the parts are too large for the body.
     if inertia.dtype != object:
         a, b, c = np.linalg.eigvalsh(inertia)
         if a + b < (1.0 - MAX_TRIANGLE_ERROR) * c:

@@ -20,7 +20,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, array, norm
 from draisine.errors import ParameterError
 from draisine.model import Body, Loop, Prismatic, Revolute, inertia
-from draisine.vehicles.bicycle._rider import LATERAL_AXIS, NO_PARTS, Parts, rod
+from draisine.vehicles.bicycle._rider import LATERAL_AXIS, NO_PARTS, Parts, make_rod
 
 STANCE_JOINTS = ("legs", "hips", "arms")
 """Actuated joints of a standing rider: extension of legs and arms (m), forward rotation of the trunk
@@ -61,11 +61,13 @@ class Stance:
     arms_aside: Annotated[float, "m", "distance of an arm from the middle"] = 0.23
 
 
-def stand(stance: Stance | None, others: dict[str, object]) -> Parts:
-    """Return the bodies and joints of a standing rider; `others` are the options of other riders by name."""
+def make_standing_rider(stance: Stance | None, other_options: dict[str, object]) -> Parts:
+    """Return the bodies and joints of a standing rider; `other_options` are the options of other riders
+    by name.
+    """
     if stance is None:
         return NO_PARTS
-    stated = [name for name, value in others.items() if value is not None]
+    stated = [name for name, value in other_options.items() if value is not None]
     if stated:
         raise ParameterError(
             f"whipple: `stance` is a complete rider and cannot be combined with {', '.join(stated)}. Leave "
@@ -80,17 +82,17 @@ def stand(stance: Stance | None, others: dict[str, object]) -> Parts:
             (stance.grip_x, stance.grip_z),
         )
     )
-    _check_apart(axle, hip, "legs", "cranks' axle", "hips")
-    _check_apart(shoulder, grip, "arms", "shoulders", "grips")
+    _check_ends_differ(axle, hip, "legs", "cranks' axle", "hips")
+    _check_ends_differ(shoulder, grip, "arms", "shoulders", "grips")
     knee = (axle + hip) / 2.0
     elbow = (shoulder + grip) / 2.0
     trunk = inertia(stance.trunk_xx, stance.trunk_yy, stance.trunk_zz, xz=stance.trunk_xz)
     bodies = [
-        _pair("shanks", stance.shanks, axle, knee, stance.legs_aside),
-        _pair("thighs", stance.thighs, knee, hip, stance.legs_aside),
+        _make_rod_pair("shanks", stance.shanks, axle, knee, stance.legs_aside),
+        _make_rod_pair("thighs", stance.thighs, knee, hip, stance.legs_aside),
         Body("trunk", stance.trunk, array([stance.trunk_x, 0.0, stance.trunk_z]), trunk),
-        _pair("upper_arms", stance.upper_arms, shoulder, elbow, stance.arms_aside),
-        _pair("forearms", stance.forearms, elbow, grip, stance.arms_aside),
+        _make_rod_pair("upper_arms", stance.upper_arms, shoulder, elbow, stance.arms_aside),
+        _make_rod_pair("forearms", stance.forearms, elbow, grip, stance.arms_aside),
     ]
     joints = [
         Revolute("ankles", "frame", "shanks", LATERAL_AXIS, axle),
@@ -104,17 +106,19 @@ def stand(stance: Stance | None, others: dict[str, object]) -> Parts:
     return Parts(bodies, joints, [Loop("hands", "forearms", "frame", grip)])
 
 
-def _pair(name: str, mass: Scalar, start: Array, end: Array, aside: Scalar) -> Body:
-    """Return a pair of thin rods beside the mid-plane as one body; `aside` is their distance from it (m)."""
-    single = rod(name, mass, start, end)
+def _make_rod_pair(name: str, mass: Scalar, start: Array, end: Array, offset: Scalar) -> Body:
+    """Return a pair of thin rods beside the mid-plane as one body; `offset` is their distance from it (m)."""
+    single = make_rod(name, mass, start, end)
     return Body(
-        name, mass, single.com, single.inertia + mass * aside * aside * np.diag([1.0, 0.0, 1.0])
+        name, mass, single.com, single.inertia + mass * offset * offset * np.diag([1.0, 0.0, 1.0])
     )
 
 
-def _check_apart(start: Array, end: Array, limbs: str, one: str, other: str) -> None:
+def _check_ends_differ(
+    start: Array, end: Array, limbs: str, start_name: str, end_name: str
+) -> None:
     """Raise `ParameterError` if the two ends of a pair of limbs coincide."""
     if start.dtype != object and not norm(end - start) > 0.0:
         raise ParameterError(
-            f"whipple: the {limbs} of the stance have no length: {one} and {other} coincide."
+            f"whipple: the {limbs} of the stance have no length: {start_name} and {end_name} coincide."
         )

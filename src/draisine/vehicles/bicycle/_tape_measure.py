@@ -27,9 +27,9 @@ from draisine.errors import ParameterError, expect_known
 SidePoint = tuple[float, float]
 """Point in the plane of the bicycle: m ahead of the rear axle, m above the ground."""
 
-# Columns of the table: mass fraction; length in mm for a man of STATURE; centre of mass from the
-# first end, and radii of gyration about the fore-and-aft, the transverse and the long axis, as
-# fractions of the length.
+# Columns: mass relative to the rider's mass; length (mm) of a man with the stature STATURE;
+# distance of the mass centre from the first end, and radii of gyration about the fore-and-aft, the
+# transverse and the long axis, as fractions of the length.
 STATURE = 1741.0
 SEGMENTS = {
     "head": (0.0694, 242.9, 0.5002, 0.303, 0.315, 0.261),
@@ -44,18 +44,18 @@ SEGMENTS = {
 ARM_SEGMENTS = ("upper arms", "forearms", "hands")
 LEG_SEGMENTS = ("thighs", "shanks", "feet")
 UPPER_SEGMENTS = ("head", "trunk", *ARM_SEGMENTS)
-NECK_LENGTH = 603.3  # distance in mm from the hips to the neck of a man of STATURE
+NECK_LENGTH = 603.3  # mm, distance from the hips to the neck of a man with the stature STATURE
 ARMS_ASIDE = 0.13  # distance of the arms from the mid-plane, relative to the stature
 LEGS_ASIDE = 0.05  # distance of the legs from the mid-plane, relative to the stature
 ARM_REACH = 0.95  # reach of a slightly bent arm, relative to the length of the arm
 CRANK_LENGTH = 0.17  # length of a usual crank, m
 
-# Mean and standard deviation of ratios over the measured bicycles: masses relative to the bicycle's
-# mass; the frame in units of its mass and the wheelbase; wheels in units of mass and radius; the
-# fork in units of its mass and the distance from front axle to grips along the steer axis (its
-# centre of mass along the axis: deviation of its height, since most grips were not measured). The
-# rider's entries are errors of the segments: 0 or 1 by definition, deviation from four measured
-# riders (Moore 2012).
+# Mean and standard deviation of ratios over the measured bicycles. Masses are relative to the
+# bicycle's mass, the frame to its mass and the wheelbase, wheels to their mass and radius. The fork
+# is relative to its mass and the distance from front axle to grips along the steer axis. The
+# position of its mass centre along this axis has the deviation of its height, since most grips were
+# not measured. The entries of the rider are errors of the segments: 0 or 1 by definition, with the
+# deviation of four measured riders (Moore 2012).
 BICYCLE_COEFFICIENTS = {
     "rear_wheel_mass": (0.194, 0.039),
     "front_wheel_mass": (0.160, 0.029),
@@ -81,12 +81,12 @@ BICYCLE_COEFFICIENTS = {
     "rider_xx": (1.0, 0.10),
     "rider_yy": (1.0, 0.11),
     "rider_zz": (1.0, 0.14),
-    # Error of the product of inertia, relative to mass times stature squared
+    # Error of the rider's product of inertia, relative to mass times stature squared
     "rider_xz": (0.0, 0.005),
 }
 MEAN_COEFFICIENTS = {name: mean for name, (mean, _) in BICYCLE_COEFFICIENTS.items()}
 
-# Standard deviations of measurements with a tape, a protractor and household scales: m, rad, kg.
+# Standard deviations of measurements with a tape, a protractor and household scales (m, rad, kg)
 MEASURE_DEVIATIONS = {
     "wheelbase": 0.005,
     "trail": 0.005,
@@ -100,9 +100,9 @@ MEASURE_DEVIATIONS = {
     "front_wheel_mass": 0.1,
     "fork_mass": 0.1,
 }
-# Smallest mass of a rider, kg; a smaller one vanishes in the rounding error of the bicycle's mass
+# kg, smallest mass of a rider; a smaller one vanishes in the rounding error of the bicycle's mass
 MIN_RIDER_MASS = 1e-9
-POINT_DEVIATION = 0.01  # standard deviation of saddle, cranks and grips in each direction, m
+POINT_DEVIATION = 0.01  # m, standard deviation of saddle, cranks and grips in each direction
 
 _LIMITS = {
     "wheelbase": (0.3, 4.0, "m"),
@@ -210,40 +210,48 @@ def from_tape_measure(
     _check_geometry(wheelbase, trail, head_angle, rear_radius, front_radius)
     lam = math.pi / 2 - head_angle
     said: dict[str, str] = {}
-    mass = _masses(bicycle_mass, rear_wheel_mass, front_wheel_mass, fork_mass, said, k)
+    mass = _distribute_masses(bicycle_mass, rear_wheel_mass, front_wheel_mass, fork_mass, said, k)
     # Means over the measured bicycles: cranks at 0.416 of the wheelbase and 0.167 of the stature,
-    # saddle at 0.425 of the stature along the seat tube (1.25 rad), grips on the steer axis at
-    # saddle height.
-    cranks = _point("cranks", cranks) or (0.416 * wheelbase, 0.167 * rider_height)
-    saddle = _point("saddle", saddle) or (
+    # saddle at 0.425 of the stature along the seat tube (1.25 rad), and grips on the steer axis at
+    # the height of the saddle.
+    cranks = _check_point("cranks", cranks) or (0.416 * wheelbase, 0.167 * rider_height)
+    saddle = _check_point("saddle", saddle) or (
         cranks[0] - 0.425 * rider_height * math.cos(1.25),
         cranks[1] + 0.425 * rider_height * math.sin(1.25),
     )
-    grips = _point("grips", grips) or (
+    grips = _check_point("grips", grips) or (
         wheelbase + trail - saddle[1] * math.tan(lam),
         saddle[1],
     )
-    frame = _frame(mass["B"], wheelbase, k)
+    frame = _make_frame(mass["B"], wheelbase, k)
     ridden = rider_mass > MIN_RIDER_MASS
-    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if ridden else {}
+    rider = _make_rider_segments(rider_mass, rider_height, saddle, cranks, grips) if ridden else {}
     limbs: dict[str, dict[str, float]] = {}
     if arms:
-        limbs["arms"], moving = _arms(rider, rider_mass, rider_height, saddle, grips, said)
+        limbs["arms"], moving = _make_moving_arms(
+            rider, rider_mass, rider_height, saddle, grips, said
+        )
         rider = {name: rider[name] for name in rider if name not in ARM_SEGMENTS} | moving
     if legs:
-        limbs["legs"], moving = _legs(rider, rider_mass, rider_height, saddle, cranks, said)
+        limbs["legs"], moving = _make_moving_legs(
+            rider, rider_mass, rider_height, saddle, cranks, said
+        )
         rider = {name: rider[name] for name in rider if name not in LEG_SEGMENTS} | moving
     if stance:
         if leaning or arms or legs:
             raise ParameterError(
                 "stance = True is a complete rider and excludes leaning, arms and legs."
             )
-        limbs["stance"], rider = _stance(
+        limbs["stance"], rider = _make_standing_rider(
             rider, rider_mass, rider_height, (saddle, cranks, grips), said
         )
-    bodies = [frame, _corrected(_combine(rider.values()), rider_height, k)] if rider else [frame]
-    frame_with_rider = _combine(bodies)
-    fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
+    bodies = (
+        [frame, _correct_rider(_combine_bodies(rider.values()), rider_height, k)]
+        if rider
+        else [frame]
+    )
+    frame_with_rider = _combine_bodies(bodies)
+    fork = _make_fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
     _explain_frame(said, ridden)
     _explain_others(said)
     values = {
@@ -255,15 +263,15 @@ def from_tape_measure(
         "mR": mass["R"],
         "IRxx": k["rear_wheel_xx"] * mass["R"] * rear_radius**2,
         "IRyy": k["rear_wheel_yy"] * mass["R"] * rear_radius**2,
-        **_published("B", frame_with_rider),
-        **_published("H", fork),
+        **_benchmark_values("B", frame_with_rider),
+        **_benchmark_values("H", fork),
         "rF": front_radius,
         "mF": mass["F"],
         "IFxx": k["front_wheel_xx"] * mass["F"] * front_radius**2,
         "IFyy": k["front_wheel_yy"] * mass["F"] * front_radius**2,
     }
     if leaning:
-        values |= _upper_body(rider, saddle, said)
+        values |= _make_upper_body(rider, saddle, said)
     return {name: float(value) for name, value in values.items()} | limbs, said
 
 
@@ -306,7 +314,7 @@ def tape_measure_covariance(
         raise ParameterError(f"The covariance is that of a rigid rider; leave out {structure[0]}.")
     points = dict.fromkeys(("saddle", "cranks", "grips"), POINT_DEVIATION)
     sizes = MEASURE_DEVIATIONS | points | dict(deviations or {})
-    # Arguments at the lower and the upper point of each central difference.
+    # Arguments of both points of each central difference
     changes: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for name, value in measures.items():
         size = sizes.get(name, 0.0)
@@ -318,7 +326,7 @@ def tape_measure_covariance(
             changes += [({name: (x - d, h)}, {name: (x + d, h)})]
             changes += [({name: (x, h - d)}, {name: (x, h + d)})]
         else:
-            # A value of zero means that the part is absent (no rider) and has no uncertainty.
+            # A value of zero means that there is no such part (no rider). It has no uncertainty.
             changes += [({name: value - size}, {name: value + size})] if value else []
     for name, (mean, size) in BICYCLE_COEFFICIENTS.items():
         lower, upper = ({"coefficients": {name: mean + sign * size}} for sign in (-1, 1))
@@ -332,13 +340,13 @@ def tape_measure_covariance(
     return values, spread.T @ spread
 
 
-def _check_range(name: str, value: float, least: float, most: float, unit: str) -> None:
+def _check_range(name: str, value: float, lower: float, upper: float, unit: str) -> None:
     """Raise `ParameterError` if a measurement is not between its bounds."""
     if not math.isfinite(value):
         raise ParameterError(f"{name} = {value} is not a finite number.")
-    if not least <= value <= most:
+    if not lower <= value <= upper:
         raise ParameterError(
-            f"{name} = {value:g} {unit} is not between {least:g} and {most:g} {unit}; lengths are "
+            f"{name} = {value:g} {unit} is not between {lower:g} and {upper:g} {unit}; lengths are "
             "in metres, masses in kilograms."
         )
 
@@ -366,7 +374,7 @@ def _check_geometry(
         )
 
 
-def _point(name: str, point: SidePoint | None) -> SidePoint | None:
+def _check_point(name: str, point: SidePoint | None) -> SidePoint | None:
     """Return a point after checking it; None if it is not given."""
     if point is None:
         return None
@@ -378,73 +386,75 @@ def _point(name: str, point: SidePoint | None) -> SidePoint | None:
     return float(ahead), float(above)
 
 
-def _masses(
-    bicycle: float,
-    rear: float | None,
-    front: float | None,
-    fork: float | None,
-    said: dict[str, str],
-    k: Mapping[str, float],
+def _distribute_masses(
+    bicycle_mass: float,
+    rear_mass: float | None,
+    front_mass: float | None,
+    fork_mass: float | None,
+    explanations: dict[str, str],
+    coefficients: Mapping[str, float],
 ) -> dict[str, float]:
     """Return the masses (kg) of rear wheel R, front wheel F, fork H and frame B."""
     masses = {}
     for body, name, value in (
-        ("R", "rear_wheel_mass", rear),
-        ("F", "front_wheel_mass", front),
-        ("H", "fork_mass", fork),
+        ("R", "rear_wheel_mass", rear_mass),
+        ("F", "front_wheel_mass", front_mass),
+        ("H", "fork_mass", fork_mass),
     ):
-        share = k[name]
+        share = coefficients[name]
         if value is None:
-            said["m" + body] = (
+            explanations["m" + body] = (
                 f"{share:g} of the bicycle's mass, the mean share over six {_DATA_SOURCE}."
             )
         else:
-            _check_range(name, value, 0.0, bicycle, "kg")
-        masses[body] = share * bicycle if value is None else value
-    masses["B"] = bicycle - sum(masses.values())
+            _check_range(name, value, 0.0, bicycle_mass, "kg")
+        masses[body] = share * bicycle_mass if value is None else value
+    masses["B"] = bicycle_mass - sum(masses.values())
     if masses["B"] <= 0:
         raise ParameterError(
             f"The wheels and the fork weigh {sum(masses.values()) - masses['B']:g} kg, but the bicycle only "
-            f"bicycle_mass = {bicycle:g} kg: check these masses."
+            f"bicycle_mass = {bicycle_mass:g} kg: check these masses."
         )
     return masses
 
 
-def _frame(mass: float, wheelbase: float, k: Mapping[str, float]) -> _PlaneMass:
+def _make_frame(mass: float, wheelbase: float, coefficients: Mapping[str, float]) -> _PlaneMass:
     """Return the mass properties of the frame without rider, scaled by mass and wheelbase."""
     unit = mass * wheelbase**2
     return _PlaneMass(
         mass,
-        k["frame_x"] * wheelbase,
-        k["frame_height"] * wheelbase,
-        xx=k["frame_xx"] * unit,
-        yy=k["frame_yy"] * unit,
-        hh=k["frame_zz"] * unit,
-        xh=k["frame_xz"] * unit,
+        coefficients["frame_x"] * wheelbase,
+        coefficients["frame_height"] * wheelbase,
+        xx=coefficients["frame_xx"] * unit,
+        yy=coefficients["frame_yy"] * unit,
+        hh=coefficients["frame_zz"] * unit,
+        xh=coefficients["frame_xz"] * unit,
     )
 
 
-def _corrected(rider: _PlaneMass, height: float, k: Mapping[str, float]) -> _PlaneMass:
+def _correct_rider(
+    rider: _PlaneMass, height: float, coefficients: Mapping[str, float]
+) -> _PlaneMass:
     """Return the mass properties of the rider with correction coefficients for the segment model."""
     return replace(
         rider,
-        x=rider.x + k["rider_x"],
-        h=rider.h + k["rider_height"],
-        xx=k["rider_xx"] * rider.xx,
-        yy=k["rider_yy"] * rider.yy,
-        hh=k["rider_zz"] * rider.hh,
-        xh=rider.xh + k["rider_xz"] * rider.mass * height**2,
+        x=rider.x + coefficients["rider_x"],
+        h=rider.h + coefficients["rider_height"],
+        xx=coefficients["rider_xx"] * rider.xx,
+        yy=coefficients["rider_yy"] * rider.yy,
+        hh=coefficients["rider_zz"] * rider.hh,
+        xh=rider.xh + coefficients["rider_xz"] * rider.mass * height**2,
     )
 
 
-def _fork(
+def _make_fork(
     mass: float,
     wheelbase: float,
     trail: float,
     lam: float,
     radius: float,
     grips: SidePoint,
-    k: Mapping[str, float],
+    coefficients: Mapping[str, float],
 ) -> _PlaneMass:
     """Return the mass properties of fork and handlebar, scaled by the distance from front axle to
     grips.
@@ -458,34 +468,36 @@ def _fork(
             f"grips = ({grips[0]:.3g}, {grips[1]:.3g}) are not above the front axle along the "
             "steer axis; state them as metres ahead of the rear axle and above the ground."
         )
-    ahead = k["fork_ahead"] * reach - (radius * s - trail * c)
-    along = k["fork_along"] * reach
+    ahead = coefficients["fork_ahead"] * reach - (radius * s - trail * c)
+    along = coefficients["fork_along"] * reach
     unit = mass * reach**2
-    across, axial, mixed = (k[f"fork_{name}"] * unit for name in ("across", "axial", "mixed"))
+    across, axial, mixed = (
+        coefficients[f"fork_{name}"] * unit for name in ("across", "axial", "mixed")
+    )
     return _PlaneMass(
         mass,
         wheelbase + ahead * c - along * s,
         radius + ahead * s + along * c,
         xx=across * c * c + axial * s * s - 2 * mixed * s * c,
-        yy=k["fork_yy"] * unit,
+        yy=coefficients["fork_yy"] * unit,
         hh=across * s * s + axial * c * c + 2 * mixed * s * c,
         xh=(across - axial) * s * c + mixed * (c * c - s * s),
     )
 
 
-def _rider(
+def _make_rider_segments(
     mass: float, height: float, saddle: SidePoint, cranks: SidePoint, grips: SidePoint
 ) -> dict[str, _PlaneMass]:
     """Return the rigid segments of the rider by name (kg, m, kg m2)."""
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
     arm = [ARM_REACH * long[name] for name in ARM_SEGMENTS]
-    knee = _bend("legs", "saddle", saddle, "cranks", cranks, long["thighs"], long["shanks"])
-    shoulder = _shoulder(long, saddle, grips)
-    neck = _towards(saddle, shoulder, NECK_LENGTH * scale)
+    knee = _place_joint("legs", "saddle", saddle, "cranks", cranks, long["thighs"], long["shanks"])
+    shoulder = _place_shoulder(long, saddle, grips)
+    neck = _point_towards(saddle, shoulder, NECK_LENGTH * scale)
     crown = (neck[0], neck[1] + long["head"])
-    elbow = _towards(shoulder, grips, arm[0])
-    wrist = _towards(shoulder, grips, arm[0] + arm[1])
+    elbow = _point_towards(shoulder, grips, arm[0])
+    wrist = _point_towards(shoulder, grips, arm[0] + arm[1])
     heel = (cranks[0] - SEGMENTS["feet"][2] * long["feet"], cranks[1])
     legs = LEGS_ASIDE * height
     arms = ARMS_ASIDE * height
@@ -500,43 +512,43 @@ def _rider(
         "feet": (heel, (heel[0] + long["feet"], heel[1]), legs),
     }
     return {
-        name: _segment(name, mass, long[name], start, end, aside)
+        name: _make_segment(name, mass, long[name], start, end, aside)
         for name, (start, end, aside) in ends.items()
     }
 
 
-def _upper_body(
-    rider: dict[str, _PlaneMass], saddle: SidePoint, said: dict[str, str]
+def _make_upper_body(
+    rider: dict[str, _PlaneMass], saddle: SidePoint, explanations: dict[str, str]
 ) -> dict[str, float]:
     """Return the parameters of the upper body above the saddle: trunk, head and arms."""
     if not rider:
         raise ParameterError("leaning = True needs a rider: set rider_mass.")
     segments = [rider[name] for name in UPPER_SEGMENTS if name in rider]
-    parameters = _published("U", _combine(segments)) | {"zP": -saddle[1]}
+    parameters = _benchmark_values("U", _combine_bodies(segments)) | {"zP": -saddle[1]}
     complete = len(segments) == len(UPPER_SEGMENTS)
     names = "Trunk, head and arms" if complete else "Trunk and head"
     explanation = f"{names} of the rider's rigid segments; the hinge is at the saddle's height."
-    said |= dict.fromkeys(parameters, explanation)
+    explanations |= dict.fromkeys(parameters, explanation)
     return parameters
 
 
-def _shoulder(long: dict[str, float], saddle: SidePoint, grips: SidePoint) -> SidePoint:
+def _place_shoulder(lengths: dict[str, float], saddle: SidePoint, grips: SidePoint) -> SidePoint:
     """Return the position of the shoulder between trunk and slightly bent arms (m)."""
-    reach = ARM_REACH * sum(long[name] for name in ARM_SEGMENTS)
-    return _bend("trunk and arms", "saddle", saddle, "grips", grips, long["trunk"], reach)
+    reach = ARM_REACH * sum(lengths[name] for name in ARM_SEGMENTS)
+    return _place_joint("trunk and arms", "saddle", saddle, "grips", grips, lengths["trunk"], reach)
 
 
-def _arms(
-    rider: dict[str, _PlaneMass],
+def _make_moving_arms(
+    segments: dict[str, _PlaneMass],
     mass: float,
     height: float,
     saddle: SidePoint,
     grips: SidePoint,
-    said: dict[str, str],
+    explanations: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
     """Return the table of moving arms for `whipple`, and the mass properties of these arms."""
-    long, single_mass = _limbs("arms", rider, mass, height)
-    shoulder = _shoulder(long, saddle, grips)
+    long, single_mass = _measure_limbs("arms", segments, mass, height)
+    shoulder = _place_shoulder(long, saddle, grips)
     aside = ARMS_ASIDE * height
     upper = long["upper arms"]
     lower = long["forearms"] + long["hands"]
@@ -555,25 +567,25 @@ def _arms(
         "upper": single_mass["upper arms"],
         "lower": single_mass["forearms"] + single_mass["hands"],
     }
-    said["arms"] = "Thin rods from shoulders over elbows, bent downwards, to the grips."
+    explanations["arms"] = "Thin rods from shoulders over elbows, bent downwards, to the grips."
     return table, {
-        "moving upper arms": _rod(2 * table["upper"], shoulder, elbow, aside),
-        "moving forearms": _rod(2 * table["lower"], elbow, grips, aside),
+        "moving upper arms": _make_rod(2 * table["upper"], shoulder, elbow, aside),
+        "moving forearms": _make_rod(2 * table["lower"], elbow, grips, aside),
     }
 
 
-def _legs(
-    rider: dict[str, _PlaneMass],
+def _make_moving_legs(
+    segments: dict[str, _PlaneMass],
     mass: float,
     height: float,
     saddle: SidePoint,
     cranks: SidePoint,
-    said: dict[str, str],
+    explanations: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
     """Return the table of moving legs for `whipple`, and their mass properties with the left pedal
     ahead.
     """
-    long, single_mass = _limbs("legs", rider, mass, height)
+    long, single_mass = _measure_limbs("legs", segments, mass, height)
     aside = LEGS_ASIDE * height
     thigh = long["thighs"]
     shank = long["shanks"] + SEGMENTS["feet"][2] * long["feet"]
@@ -583,35 +595,43 @@ def _legs(
         "upper": single_mass["thighs"],
         "lower": single_mass["shanks"] + single_mass["feet"],
     }
-    _bend("legs", "saddle", saddle, "pedals", _towards(cranks, saddle, -CRANK_LENGTH), thigh, shank)
-    said["legs"] = (
+    _place_joint(
+        "legs",
+        "saddle",
+        saddle,
+        "pedals",
+        _point_towards(cranks, saddle, -CRANK_LENGTH),
+        thigh,
+        shank,
+    )
+    explanations["legs"] = (
         f"Thin rods from the saddle over the knees to pedals on cranks of {CRANK_LENGTH:g} m; feet are "
         "parts of the shanks and lengthen them."
     )
     bodies: dict[str, _PlaneMass] = {}
     for side, sign in (("left", 1.0), ("right", -1.0)):
         pedal = (cranks[0] + sign * CRANK_LENGTH, cranks[1])
-        knee = _bend("legs", "saddle", saddle, "pedals", pedal, thigh, shank)
-        bodies[f"{side} thigh"] = _rod(table["upper"], saddle, knee, aside)
-        bodies[f"{side} shank"] = _rod(table["lower"], knee, pedal, aside)
+        knee = _place_joint("legs", "saddle", saddle, "pedals", pedal, thigh, shank)
+        bodies[f"{side} thigh"] = _make_rod(table["upper"], saddle, knee, aside)
+        bodies[f"{side} shank"] = _make_rod(table["lower"], knee, pedal, aside)
     return table, bodies
 
 
-def _stance(
-    rider: dict[str, _PlaneMass],
+def _make_standing_rider(
+    segments: dict[str, _PlaneMass],
     mass: float,
     height: float,
     points: tuple[SidePoint, SidePoint, SidePoint],
-    said: dict[str, str],
+    explanations: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
     """Return the table of a standing rider for `whipple`, and the mass properties of all parts of the rider.
 
     `points` are hips, cranks and grips.
     """
-    long, single_mass = _limbs("stance", rider, mass, height)
+    long, single_mass = _measure_limbs("stance", segments, mass, height)
     hip, axle, grip = points
-    shoulder = _shoulder(long, hip, grip)
-    trunk = _combine([rider["head"], rider["trunk"]])
+    shoulder = _place_shoulder(long, hip, grip)
+    trunk = _combine_bodies([segments["head"], segments["trunk"]])
     legs = LEGS_ASIDE * height
     arms = ARMS_ASIDE * height
     table = {
@@ -628,38 +648,38 @@ def _stance(
         "upper_arms": 2 * single_mass["upper arms"],
         "forearms": 2 * (single_mass["forearms"] + single_mass["hands"]),
     }
-    said["stance"] = (
+    explanations["stance"] = (
         "Trunk and head of the rider's rigid segments; legs from the cranks to the hips and arms from the "
         "shoulders to the grips, each pair two thin rods of half its length."
     )
-    knee = _towards(axle, hip, math.dist(axle, hip) / 2)
-    elbow = _towards(shoulder, grip, math.dist(shoulder, grip) / 2)
+    knee = _point_towards(axle, hip, math.dist(axle, hip) / 2)
+    elbow = _point_towards(shoulder, grip, math.dist(shoulder, grip) / 2)
     return table, {
         "trunk": trunk,
-        "thighs": _rod(table["thighs"], knee, hip, legs),
-        "shanks": _rod(table["shanks"], axle, knee, legs),
-        "upper arms": _rod(table["upper_arms"], shoulder, elbow, arms),
-        "forearms": _rod(table["forearms"], elbow, grip, arms),
+        "thighs": _make_rod(table["thighs"], knee, hip, legs),
+        "shanks": _make_rod(table["shanks"], axle, knee, legs),
+        "upper arms": _make_rod(table["upper_arms"], shoulder, elbow, arms),
+        "forearms": _make_rod(table["forearms"], elbow, grip, arms),
     }
 
 
-def _limbs(
-    what: str, rider: dict[str, _PlaneMass], mass: float, height: float
+def _measure_limbs(
+    option: str, segments: dict[str, _PlaneMass], mass: float, height: float
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the lengths (m) of the rider's segments, and the mass (kg) of one segment of each
     pair.
     """
-    if not rider:
-        raise ParameterError(f"{what} = True needs a rider: set rider_mass.")
+    if not segments:
+        raise ParameterError(f"{option} = True needs a rider: set rider_mass.")
     long = {name: segment[1] * height / STATURE for name, segment in SEGMENTS.items()}
     return long, {name: segment[0] * mass / 2 for name, segment in SEGMENTS.items()}
 
 
-def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneMass:
+def _make_rod(mass: float, start: SidePoint, end: SidePoint, offset: float) -> _PlaneMass:
     """Return the mass properties of a thin rod between two points, or of a pair of rods beside the
     plane.
 
-    `aside` is the distance of each rod of a pair from the plane (m).
+    `offset` is the distance of each rod of a pair from the plane (m).
     """
     dx = end[0] - start[0]
     dh = end[1] - start[1]
@@ -672,16 +692,16 @@ def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneM
         yy=unit * (dx**2 + dh**2),
         hh=unit * dx**2,
         xh=-unit * dx * dh,
-        aside=aside,
+        aside=offset,
     )
 
 
-def _segment(
-    name: str, rider: float, length: float, start: SidePoint, end: SidePoint, aside: float
+def _make_segment(
+    name: str, rider_mass: float, length: float, start: SidePoint, end: SidePoint, offset: float
 ) -> _PlaneMass:
     """Return the mass properties of a segment of the rider between two points, after de Leva."""
     fraction, _, centre, fore, across, axial = SEGMENTS[name]
-    mass = fraction * rider
+    mass = fraction * rider_mass
     span = math.dist(start, end)
     ux = (end[0] - start[0]) / span
     uh = (end[1] - start[1]) / span
@@ -695,39 +715,45 @@ def _segment(
         yy=mass * (across * length) ** 2,
         hh=longitudinal * uh * uh + transverse * ux * ux,
         xh=(longitudinal - transverse) * ux * uh,
-        aside=aside,
+        aside=offset,
     )
 
 
-def _bend(
-    what: str, a_name: str, a: SidePoint, b_name: str, b: SidePoint, first: float, second: float
+def _place_joint(
+    limb_name: str,
+    start_name: str,
+    start: SidePoint,
+    end_name: str,
+    end: SidePoint,
+    first_length: float,
+    second_length: float,
 ) -> SidePoint:
-    """Return the joint between two links of lengths `first` and `second` from a to b (m), bent
+    """Return the joint between two links of given lengths that lead from `start` to `end` (m), bent
     forward or up.
     """
-    span = math.dist(a, b)
-    if not abs(first - second) < span < first + second:
+    span = math.dist(start, end)
+    if not abs(first_length - second_length) < span < first_length + second_length:
         raise ParameterError(
-            f"{b_name} at ({b[0]:.3g}, {b[1]:.3g}) are {span:.3g} m from the {a_name} at "
-            f"({a[0]:.3g}, {a[1]:.3g}); the rider's {what} span {abs(first - second):.3g} to "
-            f"{first + second:.3g} m. State the measured {a_name} and {b_name}, or check "
-            "rider_height."
+            f"{end_name} at ({end[0]:.3g}, {end[1]:.3g}) are {span:.3g} m from the {start_name} at "
+            f"({start[0]:.3g}, {start[1]:.3g}); the rider's {limb_name} span "
+            f"{abs(first_length - second_length):.3g} to {first_length + second_length:.3g} m. "
+            f"State the measured {start_name} and {end_name}, or check rider_height."
         )
-    ux = (b[0] - a[0]) / span
-    uh = (b[1] - a[1]) / span
-    along = (first**2 - second**2 + span**2) / (2 * span)
-    aside = math.sqrt(max(first**2 - along**2, 0.0))
+    ux = (end[0] - start[0]) / span
+    uh = (end[1] - start[1]) / span
+    along = (first_length**2 - second_length**2 + span**2) / (2 * span)
+    aside = math.sqrt(max(first_length**2 - along**2, 0.0))
     side = 1.0 if ux >= uh else -1.0
-    return a[0] + along * ux - side * aside * uh, a[1] + along * uh + side * aside * ux
+    return start[0] + along * ux - side * aside * uh, start[1] + along * uh + side * aside * ux
 
 
-def _towards(start: SidePoint, end: SidePoint, length: float) -> SidePoint:
+def _point_towards(start: SidePoint, end: SidePoint, length: float) -> SidePoint:
     """Return the point at a distance (m) from start in the direction of end."""
     fraction = length / math.dist(start, end)
     return start[0] + fraction * (end[0] - start[0]), start[1] + fraction * (end[1] - start[1])
 
 
-def _combine(bodies: Iterable[_PlaneMass]) -> _PlaneMass:
+def _combine_bodies(bodies: Iterable[_PlaneMass]) -> _PlaneMass:
     """Return several bodies combined into one, by the parallel axis theorem."""
     bodies = list(bodies)
     mass = sum(body.mass for body in bodies)
@@ -745,52 +771,52 @@ def _combine(bodies: Iterable[_PlaneMass]) -> _PlaneMass:
     return _PlaneMass(mass, x, h, xx, yy, hh, xh)
 
 
-def _published(letter: str, body: _PlaneMass) -> dict[str, float]:
+def _benchmark_values(body_letter: str, body: _PlaneMass) -> dict[str, float]:
     """Return the mass properties of a body by the benchmark's parameter names and axes (z down)."""
     return {
-        f"x{letter}": body.x,
-        f"z{letter}": -body.h,
-        f"m{letter}": body.mass,
-        f"I{letter}xx": body.xx,
-        f"I{letter}yy": body.yy,
-        f"I{letter}zz": body.hh,
-        f"I{letter}xz": -body.xh,
+        f"x{body_letter}": body.x,
+        f"z{body_letter}": -body.h,
+        f"m{body_letter}": body.mass,
+        f"I{body_letter}xx": body.xx,
+        f"I{body_letter}yy": body.yy,
+        f"I{body_letter}zz": body.hh,
+        f"I{body_letter}xz": -body.xh,
     }
 
 
-def _explain_frame(said: dict[str, str], ridden: bool) -> None:
+def _explain_frame(explanations: dict[str, str], has_rider: bool) -> None:
     """Add explanations of how the parameters of the frame were estimated."""
     frame = f"the frame from the mean of six {_DATA_SOURCE}, in units of the wheelbase"
     rider = (
         ", with a rider of rigid segments (doi:10.1016/0021-9290(95)00178-6): hips on the "
         "saddle, feet at the cranks, hands at the grips"
-        if ridden
+        if has_rider
         else ", without a rider"
     )
-    said["mB"] = "The bicycle's mass minus wheels, fork and handlebar" + (
-        ", plus the rider's mass." if ridden else "."
+    explanations["mB"] = "The bicycle's mass minus wheels, fork and handlebar" + (
+        ", plus the rider's mass." if has_rider else "."
     )
     for name in ("xB", "zB"):
-        said[name] = f"Centre of mass of {frame}{rider}."
+        explanations[name] = f"Centre of mass of {frame}{rider}."
     for name in ("IBxx", "IByy", "IBzz", "IBxz"):
-        said[name] = f"Inertia of {frame}{rider}."
+        explanations[name] = f"Inertia of {frame}{rider}."
 
 
-def _explain_others(said: dict[str, str]) -> None:
+def _explain_others(explanations: dict[str, str]) -> None:
     """Add explanations of how the parameters of fork and wheels were estimated."""
     distance = "the distance along the steer axis from front axle to grips"
     scaled = f"mean of four {_DATA_SOURCE}, scaled by {distance}"
-    said["xH"] = said["zH"] = (
+    explanations["xH"] = explanations["zH"] = (
         f"Centre of mass of fork and handlebar: 0.655 of that distance up, 0.043 ahead of the axis; {scaled}."
     )
     for name in ("IHxx", "IHyy", "IHzz", "IHxz"):
-        said[name] = f"Inertia of fork and handlebar: {scaled}, turned with the steer axis."
+        explanations[name] = f"Inertia of fork and handlebar: {scaled}, turned with the steer axis."
     for body, ring, across in (("R", 0.42, 0.27), ("F", 0.56, 0.32)):
-        said[f"I{body}yy"] = (
+        explanations[f"I{body}yy"] = (
             f"A ring of {ring:g} of the wheel's mass at its radius, the rest in the hub: mean of six "
             f"{_DATA_SOURCE}."
         )
-        said[f"I{body}xx"] = (
+        explanations[f"I{body}xx"] = (
             f"{across:g} of mass times radius squared, the mean of six {_DATA_SOURCE} (a flat ring has "
             "half its axial moment)."
         )

@@ -85,8 +85,10 @@ def thesis_bicycle(
     )
 
 
-def _rotation(angles: Mapping[str, Scalar]) -> Array:
-    """Return the rotation matrix (3, 3) of the base, after (2.17a): pitch is pi - alpha_0."""
+def _base_rotation(angles: Mapping[str, Scalar]) -> Array:
+    """Return the rotation matrix (3, 3) of the base, eq. (2.17a) of Mauny's thesis (2018): pitch is
+    pi - alpha_0.
+    """
     c, s = -cos(angles["alpha_0"]), sin(angles["alpha_0"])
     pitch = array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
     return rot_z(angles["psi"]) @ rot_x(-angles["phi_0"]) @ pitch
@@ -114,7 +116,7 @@ THESIS_FORM = Form(
     frame=lambda model: Pose(THESIS_AXES, model.body("rear_wheel").com),
     place="the rear hub, axes (s, n, a) = (up, forward, left), x, y, z in subscripts",
     angles={"psi": 0.0, "phi_0": 0.0, "alpha_0": np.pi},
-    rotation=_rotation,
+    rotation=_base_rotation,
     independent=("Wy", "steer_rate", "rear_wheel_rate"),
     contact_angles={"front": r"\alpha_1", "rear": r"\alpha_0"},
 )

@@ -27,15 +27,15 @@ from draisine.vehicles._annotations import meanings
 from draisine.vehicles.bicycle import _rider
 from draisine.vehicles.bicycle._flexible import (
     Flexible,
-    front_side,
+    make_front_joints,
+    make_rear_joints,
+    make_steer_friction,
+    make_steering_head,
     or_zero,
-    rear_side,
-    steer_friction,
-    steering_head,
 )
 from draisine.vehicles.bicycle._outputs import outputs
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
-from draisine.vehicles.bicycle._stance import Stance, stand
+from draisine.vehicles.bicycle._stance import Stance, make_standing_rider
 from draisine.vehicles.bicycle._thesis import THESIS_FORM
 
 SYMBOLS = {
@@ -149,8 +149,8 @@ def whipple(
     >>> [joint.name for joint in model.joints]
     ['steer', 'rear_wheel', 'front_wheel']
     """
-    _check(w=w, c=c, lam=lam, rR=rR, rF=rF, slope=slope)
-    _warn_below_ground(zB=zB, zH=zH)
+    _check_geometry(w=w, c=c, lam=lam, rR=rR, rF=rF, slope=slope)
+    _warn_of_low_mass_centres(zB=zB, zH=zH)
     up = (-sin(lam), 0.0, cos(lam))
     left = (0.0, 1.0, 0.0)
     rear = (0.0, 0.0, rR)
@@ -160,21 +160,21 @@ def whipple(
     upper = {"xU": xU, "zU": zU, "kU": kU, "zP": zP}
     upper |= {"IUxx": IUxx, "IUyy": IUyy, "IUzz": IUzz, "IUxz": IUxz}
     upper |= {"torso_spring": torso_spring, "torso_damper": torso_damper}
-    saddle = _rider.saddle(seat, 0.0 if mU is None else mU * g)
+    saddle = _rider.make_saddle(seat, 0.0 if mU is None else mU * g)
     rider = _rider.join_parts(
-        _rider.upper_body(frame, mU, upper, torso, saddle),
-        _rider.arms(arms, "frame" if mU is None else "upper_body"),
-        _rider.legs(legs, pedalling),
-        stand(stance, {"mU": mU, "seat": seat, "arms": arms, "legs": legs}),
+        _rider.make_upper_body(frame, mU, upper, torso, saddle),
+        _rider.make_arms(arms, "frame" if mU is None else "upper_body"),
+        _rider.make_legs(legs, pedalling),
+        make_standing_rider(stance, {"mU": mU, "seat": seat, "arms": arms, "legs": legs}),
     )
     compliance = Flexible() if flexible is None else flexible
-    # Static load of the front springs from the moment balance about the rear contact. The ground
-    # supports the weight of the wheels directly, not the springs.
+    # Static load of the front springs, from the moment balance about the rear contact. The ground,
+    # not the springs, supports the weight of the wheels.
     load = g * (mB * xB + mH * xH) / w
-    crown_point, head_point = (_on_axis(h, w, c, lam) for h in (2.0 * rF * cos(lam), -zH))
-    head = steering_head(compliance, lam, head_point)
-    forward = front_side(compliance, lam, crown_point, load * cos(lam))
-    backward = rear_side(compliance, array(list(rear)), g * (mB + mH) - load)
+    crown_point, head_point = (_steer_axis_point(h, w, c, lam) for h in (2.0 * rF * cos(lam), -zH))
+    head = make_steering_head(compliance, lam, head_point)
+    forward = make_front_joints(compliance, lam, crown_point, load * cos(lam))
+    backward = make_rear_joints(compliance, array(list(rear)), g * (mB + mH) - load)
     return Model(
         bodies=[
             _rider.subtract_parts(frame, rider.bodies),
@@ -204,14 +204,14 @@ def whipple(
             Wheel("rear", "rear_wheel", rear, left, round_surface(rR, crown), tyre=rear_tyre),
             Wheel("front", "front_wheel", front, left, round_surface(rF, crown), tyre=front_tyre),
         ],
-        forces=steer_friction(compliance),
+        forces=make_steer_friction(compliance),
         gravity=fall,
         outputs=outputs(rear, backward.carrier, rR, lam),
         couplings=rider.couplings,
     )
 
 
-def _warn_below_ground(**z: Any) -> None:
+def _warn_of_low_mass_centres(**z: Any) -> None:
     """Warn about mass centres below the ground: the z axis points down, so a sign is probably
     wrong.
     """
@@ -225,12 +225,12 @@ def _warn_below_ground(**z: Any) -> None:
             )
 
 
-def _on_axis(height: Any, w: Any, c: Any, lam: Any) -> Any:
+def _steer_axis_point(height: Any, wheelbase: Any, trail: Any, tilt: Any) -> Any:
     """Return the point (3,) of the steer axis at a height (m)."""
-    return array([w + c - height * sin(lam) / cos(lam), 0.0, height])
+    return array([wheelbase + trail - height * sin(tilt) / cos(tilt), 0.0, height])
 
 
-def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
+def _check_geometry(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
     """Raise `ParameterError` for infeasible geometry; warn about unusual geometry."""
     if not all(isinstance(x, (int, float)) for x in (w, c, lam, rR, rF)):
         return

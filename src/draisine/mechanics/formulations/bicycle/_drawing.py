@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Scalar, array, atan2, cos, norm, sin, vanishes
+from draisine.algebra.scalar import Array, Scalar, all_vanish, array, atan2, cos, norm, sin
 from draisine.errors import ModelError
 from draisine.mechanics.base import is_free
 from draisine.model import Joint, Model, Wheel
@@ -48,7 +48,7 @@ class Bicycle:
         return self.model.joints[self.rear], self.model.joints[self.front]
 
 
-def bicycle(model: Model) -> Bicycle:
+def extract_bicycle(model: Model) -> Bicycle:
     """Return the geometry of a model as a bicycle; raise an error with the reason if the structure
     differs.
     """
@@ -82,7 +82,7 @@ def bicycle(model: Model) -> Bicycle:
                 f"body {body.name!r} has added mass or drag; the formulation 'absolute' supports them"
             )
     for joint in model.joints:
-        if not vanishes([joint.armature]):
+        if not all_vanish([joint.armature]):
             raise _structure_error(
                 f"joint {joint.name!r} has an armature; the formulation 'absolute' supports it"
             )
@@ -95,10 +95,10 @@ def bicycle(model: Model) -> Bicycle:
         if not wheel.lifts or wheel.closed != "rolling":
             raise _structure_error(f"wheel {wheel.name!r} does not roll without slip on the ground")
     steer = hinges[fork]
-    return _measured(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
+    return _measure_geometry(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
 
 
-def _measured(
+def _measure_geometry(
     model: Model,
     steer: int,
     rear: Wheel,
@@ -112,7 +112,7 @@ def _measured(
     steer_joint = model.joints[steer]
     up = steer_joint.axis / norm(steer_joint.axis)
     asymmetries = [up[1], front.centre[1] - rear.centre[1], steer_joint.through[1] - rear.centre[1]]
-    if not vanishes([steer_joint.turn - 1.0, steer_joint.slide, *asymmetries]):
+    if not all_vanish([steer_joint.turn - 1.0, steer_joint.slide, *asymmetries]):
         raise _structure_error(
             f"joint {steer_joint.name!r} must be a hinge in the plane of the two hubs"
         )
@@ -122,7 +122,7 @@ def _measured(
     height = (
         hub_distance[2] - axis_point[2]
     )  # height of the front hub above a point of the steer axis
-    if vanishes([up[2]]):
+    if all_vanish([up[2]]):
         raise _structure_error(
             f"the axis of joint {steer_joint.name!r} is horizontal, so that l1 and l2 do not exist"
         )
@@ -150,23 +150,25 @@ def _check_wheel(wheel: Wheel, hinge: Joint) -> None:
     """Raise an error if a wheel is not round, or not hinged about its axle, which must point left."""
     for name, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
         unit = axis / norm(axis)
-        if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - AXLE_DIRECTION)]):
+        if not all_vanish([hinge.turn - 1.0, hinge.slide, *(unit - AXLE_DIRECTION)]):
             raise _structure_error(
                 f"{name}: the axle must be a hinge that points to the left, (0, 1, 0)"
             )
     surface = wheel.surface
-    if not vanishes([surface.reach - surface.ring - surface.thickness]):
+    if not all_vanish([surface.reach - surface.ring - surface.thickness]):
         raise _structure_error(f"wheel {wheel.name!r} must be a disc, a torus or a ball")
     offset = wheel.centre - hinge.through
-    if not vanishes([offset[0], offset[2]]):
+    if not all_vanish([offset[0], offset[2]]):
         raise _structure_error(
             f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}"
         )
 
 
-def _structure_error(why: str) -> ModelError:
+def _structure_error(reason: str) -> ModelError:
     """Return the error with the reason why a model does not have the structure of a bicycle."""
-    return ModelError(f"This formulation requires a bicycle, but the model is no bicycle: {why}.")
+    return ModelError(
+        f"This formulation requires a bicycle, but the model is no bicycle: {reason}."
+    )
 
 
 def fork_axes(mu: Scalar) -> tuple[Array, Array, Array]:

@@ -1,11 +1,11 @@
 """The bicycle by Lagrange's equations of the first kind and coordinate partitioning (Escalona, Recuero).
 
-Coordinates p = (x_C, y_C, phi, theta, psi, beta, gamma, epsilon, xi): rear contact point, heading, lean,
-rolling angle of the rear wheel and pitch of the frame (both from the leaned plane), steer, front wheel, and
-the parameter xi of the contact point on the front rim, which has no inertia. Additional joints come before
-xi. Kinetic energy, constraints and all their derivatives are derived symbolically from the positions of the
-bodies; then the independent accelerations follow numerically by (36) to (41). `rate` is the right-hand side
-of section 7.1, with the contact equations solved at every call.
+Coordinates p = (x_C, y_C, phi, theta, psi, beta, gamma, epsilon, xi): rear contact point, heading,
+lean, rolling angle of the rear wheel and pitch of the frame (both from the leaned plane), steer, front
+wheel, and the parameter xi of the contact point on the front rim, which has no inertia. Additional
+joints come before xi. Kinetic energy, constraints and all their derivatives are derived symbolically
+from the positions of the bodies; then the independent accelerations follow numerically by (36) to (41).
+`rate` is the right-hand side of section 7.1, with the contact equations solved at every call.
 
 Corrections of the printed equations: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity
 forces are `-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
@@ -47,7 +47,11 @@ from draisine.mechanics.formulations._plug import (
     realise_arrays,
     trace_symbols,
 )
-from draisine.mechanics.formulations.bicycle._drawing import AXLE_DIRECTION, Bicycle, bicycle
+from draisine.mechanics.formulations.bicycle._drawing import (
+    AXLE_DIRECTION,
+    Bicycle,
+    extract_bicycle,
+)
 from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import Model
 
@@ -73,7 +77,8 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lagrange:
-    """Terms of (33) and (34): `M pddot + D' lam = Q`, `D pdot = b`, `D pddot = c`.
+    """Terms of the equations of motion, eqs. (33) and (34) of Escalona and Recuero: `M pddot + D'
+    lam = Q`, `D pdot = b`, `D pddot = c`.
 
     The total vertical force of the ground is `lift @ pddot + weight`.
     """
@@ -108,9 +113,9 @@ class Symbols:
         sizes = {"t": 1, "p": n, "pdot": n, "inputs": len(self.model.inputs)}
         self.symbols = trace_symbols(sizes, graph)
         self.t, self.p, self.pdot = (self.symbols[name] for name in ("t", "p", "pdot"))
-        self.r = self._joints(self.p)
+        self.r = self._joint_coordinates(self.p)
 
-    def _joints(self, p: Array) -> list[Scalar]:
+    def _joint_coordinates(self, p: Array) -> list[Scalar]:
         """Return the joint coordinates r as functions of the coordinates p."""
         bike = self.bike
         r: list[Scalar] = [0.0] * len(self.model.joints)
@@ -121,7 +126,7 @@ class Symbols:
             r[joint] = p[EXTRA + k]
         return r
 
-    def by_coordinates(self, values: Any) -> Array:
+    def differentiate_by_coordinates(self, values: Any) -> Array:
         """Return the derivatives of expressions with respect to the coordinates p, (values,
         coordinates).
         """
@@ -129,12 +134,12 @@ class Symbols:
         columns = [tangent(flat, {f"p[{k}]": 1.0}) for k in range(len(self.p))]
         return array(columns).T.reshape(len(flat), len(self.p))
 
-    def in_time(self, values: Any) -> Array:
+    def differentiate_in_time(self, values: Any) -> Array:
         """Return the time derivatives of expressions at constant pdot."""
         seed: dict[str, Any] = {f"p[{k}]": x for k, x in enumerate(self.pdot)}
         return array(tangent(list(np.asarray(values, dtype=object).ravel()), seed | {"t[0]": 1.0}))
 
-    def frames(self) -> tuple[Array, dict[str, Frame]]:
+    def place_bodies(self) -> tuple[Array, dict[str, Frame]]:
         """Return the position of the rear hub, eq. (3), and the frames of all bodies."""
         bike = self.bike
         p = self.p
@@ -156,11 +161,11 @@ class Symbols:
                 frames[joint.child] = Frame(A, through - A @ joint.through)
         return hub, frames
 
-    def angular(self, A: Array) -> Array:
+    def partial_angular_velocities(self, A: Array) -> Array:
         """Return the partial angular velocities in body axes, eq. (8): the axial vectors of A'
         dA/dp.
         """
-        rates = self.by_coordinates(A).T.reshape(len(self.p), 3, 3)
+        rates = self.differentiate_by_coordinates(A).T.reshape(len(self.p), 3, 3)
         columns = []
         for rate in rates:
             S = A.T @ rate
@@ -171,28 +176,32 @@ class Symbols:
         """Return all terms of the equations of motion."""
         n = len(self.p)
         model = self.model
-        hub, frames = self.frames()
+        hub, frames = self.place_bodies()
         M = np.zeros((n, n))
         Q = np.zeros(n)
         lift = np.zeros(n)
         for body in model.bodies:
             frame = frames[body.name]
-            H = self.by_coordinates(frame.position(body.com))
-            G = self.angular(frame.A)
+            H = self.differentiate_by_coordinates(frame.position(body.com))
+            G = self.partial_angular_velocities(frame.A)
             M = M + body.mass * (H.T @ H) + G.T @ body.inertia @ G  # mass matrix, eq. (28)
             Q = Q + H.T @ (body.mass * model.gravity)  # generalised force of gravity, eq. (32)
             lift = lift + body.mass * H[2]
-        weight = self.in_time([lift @ self.pdot])[0]
+        weight = self.differentiate_in_time([lift @ self.pdot])[0]
         weight = weight - sum(b.mass for b in model.bodies) * model.gravity[2]
         momentum = M @ self.pdot
         energy = self.pdot @ momentum / 2.0
-        # Quadratic velocity forces, eq. (30)
-        Q = Q - self.in_time(momentum) + self.by_coordinates([energy])[0]
-        applied, vertical_force = self._applied(frames)
-        D, b, bdot, contact = self._constraints(hub, frames)
+        # Subtract the quadratic velocity forces, eq. (30) of Escalona and Recuero.
+        Q = (
+            Q
+            - self.differentiate_in_time(momentum)
+            + self.differentiate_by_coordinates([energy])[0]
+        )
+        applied, vertical_force = self._applied_forces(frames)
+        D, b, bdot, contact = self._constraint_terms(hub, frames)
         frame = frames[model.bodies[0].name]
-        H = self.by_coordinates(frame.o)
-        G = frame.A @ self.angular(frame.A)
+        H = self.differentiate_by_coordinates(frame.o)
+        G = frame.A @ self.partial_angular_velocities(frame.A)
         fork = frames[self.bike.axle[1].parent]
         track = cross(fork.A @ AXLE_DIRECTION, VERTICAL)
         return Lagrange(
@@ -200,7 +209,7 @@ class Symbols:
             Q + applied,
             D,
             b,
-            [x - y for x, y in zip(bdot, self.in_time(D @ self.pdot), strict=True)],
+            [x - y for x, y in zip(bdot, self.differentiate_in_time(D @ self.pdot), strict=True)],
             contact,
             lift,
             weight - vertical_force,
@@ -209,28 +218,28 @@ class Symbols:
             frame.o,
             H,
             G,
-            self.in_time(H @ self.pdot),
-            self.in_time(G @ self.pdot),
+            self.differentiate_in_time(H @ self.pdot),
+            self.differentiate_in_time(G @ self.pdot),
         )
 
-    def _applied(self, frames: dict[str, Frame]) -> tuple[Array, Scalar]:
+    def _applied_forces(self, frames: dict[str, Frame]) -> tuple[Array, Scalar]:
         """Return the generalised forces of joints and external forces, and the vertical force of
         the latter.
         """
         model = self.model
         inputs = self.symbols["inputs"]
-        by_joint = self.by_coordinates(self.r)
+        by_joint = self.differentiate_by_coordinates(self.r)
         Q = by_joint.T @ joint_torques(model, inputs, self.r, by_joint @ self.pdot)
         vertical_force = 0.0
         for k, force in enumerate(model.pushes):
             frame = frames[force.body]
             push = inputs[len(model.joints) + 3 * k : len(model.joints) + 3 * k + 3]
             f = push if force.frame == "world" else frame.A @ push
-            Q = Q + self.by_coordinates(frame.position(force.point)).T @ f
+            Q = Q + self.differentiate_by_coordinates(frame.position(force.point)).T @ f
             vertical_force = vertical_force + f[2]
         return Q, vertical_force
 
-    def _constraints(
+    def _constraint_terms(
         self, hub: Array, frames: dict[str, Frame]
     ) -> tuple[Array, list[Scalar], list[Scalar], list[Scalar]]:
         """Return D, b and bdot of `D pdot = b`, eqs. (24) and (34), and the contact equations (12)."""
@@ -240,24 +249,25 @@ class Symbols:
         front = frames[bike.axle[1].child]
         R = bike.h2 - bike.k2
         centre = front.position(bike.front_hub)
-        # Contact point on the front rim, eq. (9)
+        # Contact point on the front rim, eq. (9) of Escalona and Recuero
         rim = front.A @ array([R * cos(xi), 0.0, -R * sin(xi)])
-        # Tangent of the front rim, eq. (10)
+        # Tangent of the front rim, eq. (10) of Escalona and Recuero; it is horizontal at the
+        # contact
         along_rim = front.A @ array([-R * sin(xi), 0.0, -R * cos(xi)])
         contact = [centre[2] + rim[2] - bike.k2, along_rim[2]]  # contact equations, eq. (12)
         C = array([self.p[XC], self.p[YC], 0.0])
         rolls = [  # rolling constraints, eqs. (14) and (18)
-            self._material(rear, hub, C - hub),
-            self._material(front, centre, rim - bike.k2 * VERTICAL),
+            self._partial_point_velocities(rear, hub, C - hub),
+            self._partial_point_velocities(front, centre, rim - bike.k2 * VERTICAL),
         ]
-        rows = [*self.by_coordinates(contact), *rolls[0][:2], *rolls[1][:2]]
+        rows = [*self.differentiate_by_coordinates(contact), *rolls[0][:2], *rolls[1][:2]]
         b: list[Scalar] = [0.0] * len(rows)
         bdot: list[Scalar] = [0.0] * len(rows)
         if self.speed is not None:  # driving constraint, eq. (21)
             rows.append(np.eye(len(self.p))[PSI])
             b.append(self.speed / bike.h3)
             bdot.append(0.0)
-        by_joint = self.by_coordinates(self.r)
+        by_joint = self.differentiate_by_coordinates(self.r)
         for k, joint in enumerate(self.model.joints):
             if joint.motion is not None:
                 rows.append(by_joint[k])
@@ -266,9 +276,11 @@ class Symbols:
                 bdot.append(rate_of_rate)
         return array([list(row) for row in rows]), b, bdot, contact
 
-    def _material(self, frame: Frame, centre: Array, rho: Array) -> Array:
+    def _partial_point_velocities(self, frame: Frame, centre: Array, rho: Array) -> Array:
         """Return the partial velocities of the material point at rho (m) from the centre of a body."""
-        return self.by_coordinates(centre) - hat(rho) @ (frame.A @ self.angular(frame.A))
+        return self.differentiate_by_coordinates(centre) - hat(rho) @ (
+            frame.A @ self.partial_angular_velocities(frame.A)
+        )
 
 
 class Partitioned:
@@ -288,7 +300,7 @@ class Partitioned:
     ) -> None:
         if speed is not None and not np.isfinite(speed):
             raise ParameterError(f"speed = {speed} m/s must be a finite number.")
-        self.bike = bicycle(check_numeric_model(model))
+        self.bike = extract_bicycle(check_numeric_model(model))
         self.model = model
         self.speed = speed
         self.tolerance = tolerance
@@ -300,11 +312,11 @@ class Partitioned:
         self.evaluate = realise_arrays(realise, derivation.symbols, outputs)
         closure = {"contact": terms.contact, "slopes": terms.D[:2, [BETA, -1]]}
         self.closure = realise_arrays(realise, derivation.symbols, closure)
-        self.independent = self._choose()
+        self.independent = self._choose_independent()
         others = [k for k in range(self.size) if k not in self.independent]
         self.kinematic = [k for k in others if k not in (BETA, self.size - 1)]
 
-    def _choose(self) -> list[int]:
+    def _choose_independent(self) -> list[int]:
         """Return the independent coordinates: theta, gamma, psi and additional joints, except
         driven ones.
         """
@@ -331,31 +343,37 @@ class Partitioned:
 
     def compute_arrays(self, t: float, p: Floats, pdot: Floats, inputs: Floats) -> Any:
         """Return the terms of the equations as float arrays by name."""
-        # Closer than 1e-7 to a flat wheel, the heading loses half of its digits.
+        # Closer than 1e-7 rad to a wheel that lies flat, the heading loses half of its digits.
         if abs(np.cos(p[THETA])) < 1e-7:
             raise SingularityError("The rear wheel lies flat, so that it has no heading.")
         return self.evaluate(t=[t], p=p, pdot=pdot, inputs=inputs)
 
-    def split(self, D: Floats) -> tuple[list[int], Floats, Floats]:
-        """Return the dependent coordinates, D_i, and the inverse of D_d, eq. (35)."""
+    def split(self, constraint_matrix: Floats) -> tuple[list[int], Floats, Floats]:
+        """Return the dependent coordinates and the matrices D_i and inverse of D_d of the
+        partitioned constraints, eq. (35) of Escalona and Recuero.
+        """
         dependent = [k for k in range(self.size) if k not in self.independent]
-        D_d = D[:, dependent]
+        D_d = constraint_matrix[:, dependent]
         if np.linalg.cond(D_d) > 1e12:
             raise SingularityError(
                 "Lean, steer and rolling do not determine the other velocities in this configuration."
             )
-        return dependent, D[:, self.independent], np.linalg.inv(D_d)
+        return dependent, constraint_matrix[:, self.independent], np.linalg.inv(D_d)
 
-    def velocities(self, terms: Any, independent: Floats) -> Floats:
-        """Return all velocities pdot = E pdot_i + F from the independent ones pdot_i, eq. (37)."""
+    def velocities(self, terms: Any, independent_rates: Floats) -> Floats:
+        """Return all velocities pdot = E pdot_i + F from the independent ones pdot_i, eq. (37) of
+        Escalona and Recuero.
+        """
         dependent, D_i, inverse = self.split(terms["D"])
         pdot = np.zeros(self.size)
-        pdot[self.independent] = independent
-        pdot[dependent] = inverse @ (terms["b"] - D_i @ independent)
+        pdot[self.independent] = independent_rates
+        pdot[dependent] = inverse @ (terms["b"] - D_i @ independent_rates)
         return pdot
 
     def solve(self, terms: Any) -> tuple[Floats, Floats]:
-        """Return pddot by (38) to (41), and the forces -lam of the constraints by (33)."""
+        """Return the accelerations pddot by (38) to (41) of Escalona and Recuero, and the forces
+        -lam of the constraints by (33).
+        """
         M = terms["M"]
         Q = terms["Q"]
         D = terms["D"]
@@ -370,14 +388,16 @@ class Partitioned:
         return pddot, inverse.T @ (M @ pddot - Q)[dependent]
 
     def close(self, p: Floats) -> Floats:
-        """Return p with beta and xi from the contact equations (12), by Newton's method."""
+        """Return the coordinates p with beta and xi from the contact equations (12) of Escalona and
+        Recuero, by Newton's method.
+        """
         p = p.copy()
         for _ in range(50):
             terms = self.closure(p=p)
             if np.linalg.cond(terms["slopes"]) > 1e12:
                 break
             step = np.linalg.solve(terms["slopes"], -terms["contact"])
-            # A bound of 0.5 rad per step keeps xi near the lowest point of the rim.
+            # At most 0.5 rad per step keeps the angle xi near the lowest point of the front rim.
             p[[BETA, -1]] += np.clip(step, -0.5, 0.5)
             if np.abs(step).max() < 1e-14:
                 return p
@@ -448,9 +468,9 @@ class Partitioned:
         W = state.v[3:6]
         V = A.T @ (terms["H"] @ pddot + terms["h"]) - np.cross(W, state.v[:3])
         angular_acceleration = A.T @ (terms["G"] @ pddot + terms["g"])
-        return np.concatenate([V, angular_acceleration, self._shape(pddot)]), self._contacts(
-            terms, p, pddot, forces
-        )
+        return np.concatenate(
+            [V, angular_acceleration, self._joint_values(pddot)]
+        ), self._contact_forces(terms, p, pddot, forces)
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return the force of every constraint by its label.
@@ -461,15 +481,15 @@ class Partitioned:
         _, forces = self.solve(self.compute_arrays(t, *self.enter(t, state), values))
         return dict(zip(self.labels, map(float, forces), strict=True))
 
-    def _shape(self, p: Floats) -> Floats:
-        """Return the joint coordinates of p, or the joint rates of pdot."""
+    def _joint_values(self, p: Floats) -> Floats:
+        """Return the joint coordinates of the coordinates p, or the joint rates of pdot."""
         bike = self.bike
         r = np.zeros(len(self.model.joints))
         r[[bike.steer, bike.rear, bike.front]] = p[GAMMA], p[PSI] - p[BETA], p[EPSILON]
         r[self.extra] = p[EXTRA:-1]
         return r
 
-    def _contacts(self, terms: Any, p: Floats, pddot: Floats, forces: Floats) -> Floats:
+    def _contact_forces(self, terms: Any, p: Floats, pddot: Floats, forces: Floats) -> Floats:
         """Return the contact forces (2, 3) in the axes of the contacts (N).
 
         The normal force of the rear wheel follows from the vertical balance.
@@ -493,7 +513,9 @@ class Partitioned:
         return np.concatenate([p[self.independent], p[self.kinematic], pdot[self.independent]])
 
     def rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
-        """Return the rate of y, by the five steps of section 7.1."""
+        """Return the rate of y = (p_din, p_kin, pdot_din) by the five steps of section 7.1 of
+        Escalona and Recuero.
+        """
         p, pdot = self.complete(t, y)
         pddot, _ = self.solve(self.compute_arrays(t, p, pdot, inputs))
         return np.concatenate(
@@ -501,7 +523,9 @@ class Partitioned:
         )
 
     def complete(self, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return p and pdot for y: beta and xi by the contact equations, velocities by (37)."""
+        """Return coordinates p and velocities pdot for the integrated state y: beta and xi by the
+        contact equations, velocities by eq. (37).
+        """
         k = len(self.independent)
         n = len(self.kinematic)
         p = np.zeros(self.size)
@@ -520,8 +544,8 @@ class Partitioned:
         terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))
         V = terms["A"].T @ (terms["H"] @ pdot)
         W = terms["A"].T @ (terms["G"] @ pdot)
-        v = np.concatenate([V, W, self._shape(pdot)])
-        return Snapshot(quaternion(terms["A"]), terms["o"], self._shape(p), v)
+        v = np.concatenate([V, W, self._joint_values(pdot)])
+        return Snapshot(quaternion(terms["A"]), terms["o"], self._joint_values(p), v)
 
 
 def accelerations(

@@ -44,7 +44,7 @@ from draisine.mechanics.formulations._plug import (
 from draisine.mechanics.formulations.bicycle._drawing import (
     AXLE_DIRECTION,
     Bicycle,
-    bicycle,
+    extract_bicycle,
     fork_axes,
 )
 from draisine.mechanics.kinematics import VERTICAL
@@ -53,7 +53,8 @@ from draisine.model import Joint, Model
 FORMULATION = "the fibre SE(2) x S of the thesis, for bicycles"
 """Description of the method; the attribute marks this module as a formulation."""
 
-# Indices of the coordinates and speeds: position and heading of the contact frame, then the shape.
+# Indices of the generalised coordinates and speeds: position and heading of the contact frame, then
+# the shape.
 X = 0
 Y = 1
 YAW = 2
@@ -79,22 +80,22 @@ class CarriedBody:
     alpha: Array  # angular acceleration at constant speeds, rad/s2
     a: Array  # acceleration of the origin at constant speeds, m/s2
 
-    def arm(self, point: Array) -> Array:
+    def vector_to(self, point: Array) -> Array:
         """Return the vector from the origin to a point that is given in the zero configuration (m)."""
         return self.R @ (point - self.at)
 
-    def velocity(self, d: Array) -> Array:
-        """Return the partial velocities (3, n) of the material point at d from the origin."""
-        return self.moves - hat(d) @ self.turns
+    def partial_velocities(self, arm: Array) -> Array:
+        """Return the partial velocities (3, n) of the material point at `arm` (m) from the origin."""
+        return self.moves - hat(arm) @ self.turns
 
-    def drift(self, d: Array, ddot: Array) -> Array:
-        """Return the acceleration at constant speeds of the material point at d; ddot is the rate
-        of d.
+    def convective_acceleration(self, arm: Array, arm_rate: Array) -> Array:
+        """Return the acceleration at constant speeds of the material point at `arm` (m) from the
+        origin; `arm_rate` is the rate of `arm`.
         """
-        return self.a + cross(self.alpha, d) + cross(self.w, ddot)
+        return self.a + cross(self.alpha, arm) + cross(self.w, arm_rate)
 
 
-def contact_frame(speeds: Array) -> CarriedBody:
+def make_contact_frame(speeds: Array) -> CarriedBody:
     """Return the contact frame of the rear wheel for given speeds."""
     n = len(speeds)
     moves = np.zeros((3, n))
@@ -106,58 +107,73 @@ def contact_frame(speeds: Array) -> CarriedBody:
 
 
 def turn_frame(
-    before: CarriedBody, k: int, axis: Array, d: Array, at: Array, R: Array, rate: Scalar
+    previous: CarriedBody,
+    joint: int,
+    axis: Array,
+    pivot: Array,
+    pivot_rate: Array,
+    rotation: Array,
+    rate: Scalar,
 ) -> CarriedBody:
-    """Return the frame rotated about an axis through the point at d from the previous origin."""
-    column = np.zeros((1, before.turns.shape[1]))
-    column[0, k] = 1.0
+    """Return the frame rotated about an axis through the point at `pivot` (m) from the previous origin."""
+    column = np.zeros((1, previous.turns.shape[1]))
+    column[0, joint] = 1.0
     return CarriedBody(
-        R,
-        before.o + d,
-        at,
-        before.turns + axis[:, None] * column,
-        before.velocity(d),
-        before.w + axis * rate,
-        before.alpha + cross(before.w, axis) * rate,
-        before.drift(d, cross(before.w, d)),
+        rotation,
+        previous.o + pivot,
+        pivot_rate,
+        previous.turns + axis[:, None] * column,
+        previous.partial_velocities(pivot),
+        previous.w + axis * rate,
+        previous.alpha + cross(previous.w, axis) * rate,
+        previous.convective_acceleration(pivot, cross(previous.w, pivot)),
     )
 
 
-def slide_frame(before: CarriedBody, k: int, axis: Array, r: Scalar, rate: Scalar) -> CarriedBody:
+def slide_frame(
+    previous: CarriedBody, joint: int, axis: Array, r: Scalar, rate: Scalar
+) -> CarriedBody:
     """Return the frame displaced by r (m) along an axis."""
-    column = np.zeros((1, before.turns.shape[1]))
-    column[0, k] = 1.0
+    column = np.zeros((1, previous.turns.shape[1]))
+    column[0, joint] = 1.0
     d = axis * r
-    a = before.drift(d, cross(before.w, d)) + 2.0 * cross(before.w, axis) * rate
+    a = (
+        previous.convective_acceleration(d, cross(previous.w, d))
+        + 2.0 * cross(previous.w, axis) * rate
+    )
     return CarriedBody(
-        before.R,
-        before.o + d,
-        before.at,
-        before.turns,
-        before.velocity(d) + axis[:, None] * column,
-        before.w,
-        before.alpha,
+        previous.R,
+        previous.o + d,
+        previous.at,
+        previous.turns,
+        previous.partial_velocities(d) + axis[:, None] * column,
+        previous.w,
+        previous.alpha,
         a,
     )
 
 
-def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scalar) -> CarriedBody:
+def cross_joint(
+    previous: CarriedBody, joint: Joint, joint_index: int, r: Scalar, rate: Scalar
+) -> CarriedBody:
     """Return the frame of the body after a joint with coordinate r and given rate."""
     a = joint.axis / norm(joint.axis)
-    axis = before.R @ a
-    slid_frame = slide_frame(before, k, axis * joint.slide, r, rate)
-    d = slid_frame.arm(joint.through)
+    axis = previous.R @ a
+    slid_frame = slide_frame(previous, joint_index, axis * joint.slide, r, rate)
+    d = slid_frame.vector_to(joint.through)
     R = slid_frame.R @ rot_about(a, joint.turn * r)
-    return turn_frame(slid_frame, k, axis * joint.turn, d, joint.through, R, rate)
+    return turn_frame(slid_frame, joint_index, axis * joint.turn, d, joint.through, R, rate)
 
 
-def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
-    """Return alpha1 (rad), the angle of C1 on the front wheel from the steer axis, eq. (2.27)."""
-    y, x = _front_direction(bike, phi0, alpha0, r1)
+def front_contact_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
+    """Return alpha1 (rad), the angle of the contact point C1 on the front wheel from the steer
+    axis, eq. (2.27) of Mauny (2018).
+    """
+    y, x = _front_contact_direction(bike, phi0, alpha0, r1)
     return atan2(y, x)
 
 
-def _front_direction(
+def _front_contact_direction(
     bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar
 ) -> tuple[Scalar, Scalar]:
     """Return sine and cosine of alpha1, times a common positive factor."""
@@ -165,7 +181,7 @@ def _front_direction(
     return cos(r1) * sin(tilt) + sin(r1) * sin(phi0) / cos(phi0), cos(tilt)
 
 
-def front_angle_rate(
+def front_contact_angle_rate(
     bike: Bicycle,
     phi0: Scalar,
     alpha0: Scalar,
@@ -174,8 +190,10 @@ def front_angle_rate(
     alpha0dot: Scalar,
     r1dot: Scalar,
 ) -> Scalar:
-    """Return the time derivative of alpha1 (rad/s), cf. eq. (2.31)."""
-    a, b = _front_direction(bike, phi0, alpha0, r1)
+    """Return the time derivative of the front contact angle alpha1 (rad/s), cf. eq. (2.31) of Mauny
+    (2018).
+    """
+    a, b = _front_contact_direction(bike, phi0, alpha0, r1)
     tilt = alpha0 + bike.mu
     c = cos(phi0)
     adot = cos(r1) * cos(tilt) * alpha0dot + sin(r1) / (c * c) * phi0dot
@@ -185,12 +203,13 @@ def front_angle_rate(
 
 
 def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
-    """Return the height (m) of C1 above C0, eq. (2.26); zero if both wheels touch the ground.
+    """Return the height (m) of the front contact point C1 above the rear one C0, eq. (2.26) of
+    Mauny (2018); zero if both wheels touch the ground.
 
     Corrections of the printed equations: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 -
     h3.
     """
-    alpha1 = front_angle(bike, phi0, alpha0, r1)
+    alpha1 = front_contact_angle(bike, phi0, alpha0, r1)
     s_mu = sin(bike.mu)
     c_mu = cos(bike.mu)
     s_r = sin(r1)
@@ -253,7 +272,13 @@ def planar_frames(bike: Bicycle, coordinates: Array, speeds: Array) -> PlanarFra
     lean = rot_x(-phi0)
     hub_offset = (bike.h3 - bike.k3) * (lean @ VERTICAL)
     lean_frame = turn_frame(
-        contact_frame(speeds), ROLL, -FORWARD, bike.k3 * VERTICAL, np.zeros(3), lean, speeds[ROLL]
+        make_contact_frame(speeds),
+        ROLL,
+        -FORWARD,
+        bike.k3 * VERTICAL,
+        np.zeros(3),
+        lean,
+        speeds[ROLL],
     )
     frame = turn_frame(
         lean_frame,
@@ -264,7 +289,7 @@ def planar_frames(bike: Bicycle, coordinates: Array, speeds: Array) -> PlanarFra
         lean @ rot_y(pitch),
         speeds[PITCH],
     )
-    bodies = _carried(bike.model, frame, coordinates[FIRST_JOINT:], speeds[FIRST_JOINT:])
+    bodies = _place_bodies(bike.model, frame, coordinates[FIRST_JOINT:], speeds[FIRST_JOINT:])
     return PlanarFrames(lean_frame, hub_offset, bodies)
 
 
@@ -279,11 +304,13 @@ def planar_equations(
     pitch = coordinates[PITCH]
     placed = planar_frames(bike, coordinates, speeds)
     frames = placed.bodies
-    M, F, lift, weight = _dynamics(model, frames, rot_z(coordinates[YAW]), r, rdot, inputs)
-    rear, rear_drift = _rear_rows(bike, frames[bike.axle[0].child], placed.lean, placed.hub_offset)
+    M, F, lift, weight = _free_dynamics(model, frames, rot_z(coordinates[YAW]), r, rdot, inputs)
+    rear, rear_drift = _rear_contact_rows(
+        bike, frames[bike.axle[0].child], placed.lean, placed.hub_offset
+    )
     fork = frames[bike.axle[1].parent]
     wheel = frames[bike.axle[1].child]
-    front, front_drift = _front_rows(bike, fork, wheel, coordinates, speeds)
+    front, front_drift = _front_contact_rows(bike, fork, wheel, coordinates, speeds)
     motions = [
         (k, joint.motion(t)) for k, joint in enumerate(model.joints) if joint.motion is not None
     ]
@@ -303,49 +330,56 @@ def planar_equations(
     )
 
 
-def _rear_rows(
+def _rear_contact_rows(
     bike: Bicycle, wheel: CarriedBody, lean_frame: CarriedBody, hub_offset: Array
 ) -> tuple[Array, Array]:
-    """Return partial velocities and drift of the rear wheel's material point at C0.
+    """Return partial velocities and drift of the material point of the rear wheel at the rear
+    contact C0.
 
     Their vertical component vanishes identically.
     """
-    hub = wheel.arm(bike.rear_hub)
+    hub = wheel.vector_to(bike.rear_hub)
     arm = hub - hub_offset - bike.k3 * VERTICAL
     armdot = cross(wheel.w, hub) - cross(lean_frame.w, hub_offset)
-    return wheel.velocity(arm), wheel.drift(arm, armdot)
+    return wheel.partial_velocities(arm), wheel.convective_acceleration(arm, armdot)
 
 
-def _front_rows(
+def _front_contact_rows(
     bike: Bicycle, fork: CarriedBody, wheel: CarriedBody, coordinates: Array, speeds: Array
 ) -> tuple[Array, Array]:
-    """Return partial velocities and drift of the front wheel's material point at C1.
+    """Return partial velocities and drift of the material point of the front wheel at the front
+    contact C1.
 
     The drift includes the motion of C1 along the rim.
     """
     rho, rho_rate = front_contact_vector(bike, fork, coordinates, speeds)
-    hub = wheel.arm(bike.front_hub)
+    hub = wheel.vector_to(bike.front_hub)
     arm = hub + rho - bike.k2 * VERTICAL
-    return wheel.velocity(arm), wheel.drift(arm, cross(wheel.w, hub) + rho_rate)
+    return wheel.partial_velocities(arm), wheel.convective_acceleration(
+        arm, cross(wheel.w, hub) + rho_rate
+    )
 
 
 def front_contact_vector(
     bike: Bicycle, fork: CarriedBody, coordinates: Array, speeds: Array
 ) -> tuple[Array, Array]:
-    """Return the vector (m) from the front hub to C1 on the ring of the wheel, and its rate."""
+    """Return the vector (m) from the front hub to the contact point C1 on the wheel's ring, and its
+    rate (m/s).
+    """
     steer = FIRST_JOINT + bike.steer
     arguments = coordinates[ROLL], np.pi - coordinates[PITCH], coordinates[steer]
-    alpha1 = front_angle(bike, *arguments)
-    rate = front_angle_rate(bike, *arguments, speeds[ROLL], -speeds[PITCH], speeds[steer])
+    alpha1 = front_contact_angle(bike, *arguments)
+    rate = front_contact_angle_rate(bike, *arguments, speeds[ROLL], -speeds[PITCH], speeds[steer])
     s1, _, a1 = (fork.R @ x for x in fork_axes(bike.mu))
     ring = bike.h2 - bike.k2
-    # Position of C1 from the front hub, eq. (2.16)
+    # Position (m) of the front contact point C1 relative to the front hub, eq. (2.16) of Mauny
+    # (2018)
     rho = ring * (sin(alpha1) * s1 + cos(alpha1) * a1)
     rim_velocity = ring * (cos(alpha1) * s1 - sin(alpha1) * a1) * rate
     return rho, cross(fork.w, rho) + rim_velocity
 
 
-def _carried(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str, CarriedBody]:
+def _place_bodies(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str, CarriedBody]:
     """Return the frames of all bodies by name."""
     frames = {model.bodies[0].name: base}
     while len(frames) < len(model.bodies):
@@ -357,7 +391,7 @@ def _carried(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str
     return frames
 
 
-def _dynamics(
+def _free_dynamics(
     model: Model,
     frames: dict[str, CarriedBody],
     heading: Array,
@@ -374,9 +408,9 @@ def _dynamics(
     weight = 0.0
     for body in model.bodies:
         frame = frames[body.name]
-        d = frame.arm(body.com)
-        V = frame.velocity(d)
-        a = frame.drift(d, cross(frame.w, d))
+        d = frame.vector_to(body.com)
+        V = frame.partial_velocities(d)
+        a = frame.convective_acceleration(d, cross(frame.w, d))
         J = frame.R @ body.inertia @ frame.R.T
         M = M + body.mass * (V.T @ V) + frame.turns.T @ J @ frame.turns
         moment = J @ frame.alpha + cross(frame.w, J @ frame.w)
@@ -389,7 +423,7 @@ def _dynamics(
         frame = frames[force.body]
         push = inputs[joints + 3 * k : joints + 3 * k + 3]
         f = heading.T @ push if force.frame == "world" else frame.R @ push
-        F = F - frame.velocity(frame.arm(force.point)).T @ f
+        F = F - frame.partial_velocities(frame.vector_to(force.point)).T @ f
         weight = weight - f[2]
     return M, F, lift, weight
 
@@ -409,21 +443,24 @@ class Planar:
     """
 
     def __init__(self, model: Model, realise: Realise = interpret, tolerance: float = 1e-8) -> None:
-        self.bike = bicycle(check_numeric_model(model))
+        self.bike = extract_bicycle(check_numeric_model(model))
         self.model = model
         self.tolerance = tolerance
         symbols = planar_symbols(model)
         terms = planar_equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
         outputs = {x.name: getattr(terms, x.name) for x in fields(terms) if x.name != "frame"}
         frame = terms.frame
-        origin = frame.arm(np.zeros(3))
-        outputs |= {"turns": frame.turns, "moves": frame.velocity(origin), "R": frame.R}
-        outputs |= {"a": frame.drift(origin, cross(frame.w, origin)), "alpha": frame.alpha}
+        origin = frame.vector_to(np.zeros(3))
+        outputs |= {"turns": frame.turns, "moves": frame.partial_velocities(origin), "R": frame.R}
+        outputs |= {
+            "a": frame.convective_acceleration(origin, cross(frame.w, origin)),
+            "alpha": frame.alpha,
+        }
         outputs |= {"origin": frame.o + origin}
         self.evaluate = realise_arrays(realise, symbols, outputs)
-        self.independent = self._choose()
+        self.independent = self._choose_independent()
 
-    def _choose(self) -> list[int]:
+    def _choose_independent(self) -> list[int]:
         """Return the independent speeds: roll, steer, rear wheel and additional joints.
 
         Prescribed joints are not independent.
@@ -445,7 +482,7 @@ class Planar:
 
     def compute_arrays(self, t: float, coordinates: Floats, speeds: Floats, inputs: Floats) -> Any:
         """Return the terms of the equations as float arrays by name."""
-        # Closer than 1e-7 to a flat wheel, the heading loses half of its digits.
+        # Closer than 1e-7 rad to a wheel that lies flat, the heading loses half of its digits.
         if abs(np.cos(coordinates[ROLL])) < 1e-7:
             raise SingularityError(
                 "The rear wheel lies flat, so that the contact frame has no heading."
@@ -463,12 +500,12 @@ class Planar:
         yaw, lean, pitch = yaw_lean_pitch(R)
         coordinates = np.concatenate([[0.0, 0.0, yaw, -lean, pitch], state.r])
         e = np.asarray(rot_x(lean) @ VERTICAL, float)
-        # Vector from C0 to the hub in the contact frame, m
+        # Vector (m) from the rear contact point C0 to the rear hub, in the contact frame
         hub = bike.k3 * VERTICAL + (bike.h3 - bike.k3) * e
         heading = np.asarray(rot_z(yaw), float)
         C0 = state.p + R @ bike.rear_hub - heading @ hub
         coordinates[[X, Y]] = C0[:2]
-        # Angular velocity in the leaned axes, rad/s
+        # Angular velocity (rad/s) of the base in its axes before pitch: they lean, but do not pitch
         W = np.asarray(rot_y(pitch), float) @ state.v[3:6]
         yaw_rate = W[2] / np.cos(lean)
         pitch_rate = W[1] - yaw_rate * np.sin(lean)
@@ -488,21 +525,23 @@ class Planar:
         return coordinates, speeds
 
     def solve(self, terms: Any) -> tuple[Floats, Floats]:
-        """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11)-(2.12)."""
+        """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11)-(2.12) of Mauny
+        (2018).
+        """
         M = terms["M"]
         F = terms["F"]
         C = terms["C"]
         c = terms["c"]
         m = len(c)
         k = len(self.independent)
-        inverse = np.linalg.inv(self.stacked(C))
+        inverse = np.linalg.inv(self.stack_independent_rows(C))
         H = inverse[:, m:]
         particular = inverse[:, :m] @ c
         udot = np.linalg.solve(H.T @ M @ H, -H.T @ (F + M @ particular)) if k else np.zeros(0)
         vdot = H @ udot + particular
         return vdot, (inverse.T @ (M @ vdot + F))[:m]
 
-    def stacked(self, C: Floats) -> Floats:
+    def stack_independent_rows(self, C: Floats) -> Floats:
         """Return the square matrix of constraint rows and selected independent speeds."""
         A = np.vstack([C, np.eye(C.shape[1])[self.independent]])
         if np.linalg.cond(A) > 1e12:
@@ -517,16 +556,16 @@ class Planar:
         values = check_inputs(self.model, state, inputs)
         coordinates, speeds = self.enter(state)
         terms = self.compute_arrays(t, coordinates, speeds, values)
-        self._check(terms, speeds)
+        self._check_constraints(terms, speeds)
         vdot, lam = self.solve(terms)
         R = terms["R"]
         W = state.v[3:6]
         a = terms["moves"] @ vdot + terms["a"]
         alpha = terms["turns"] @ vdot + terms["alpha"]
         twist = np.concatenate([R.T @ a - np.cross(W, state.v[:3]), R.T @ alpha])
-        return np.concatenate([twist, vdot[FIRST_JOINT:]]), self._forces(terms, vdot, lam)
+        return np.concatenate([twist, vdot[FIRST_JOINT:]]), self._contact_forces(terms, vdot, lam)
 
-    def _check(self, terms: Any, speeds: Floats) -> None:
+    def _check_constraints(self, terms: Any, speeds: Floats) -> None:
         """Raise an error if a state violates the constraints by more than the tolerance."""
         violation = terms["C"] @ speeds - terms["b"]
         worst = int(np.argmax(np.abs(violation)))
@@ -540,9 +579,9 @@ class Planar:
                 f"constraint {names[worst]!r} by {abs(violation[worst]):.3g}. Both must be zero."
             )
 
-    def _forces(self, terms: Any, vdot: Floats, lam: Floats) -> Floats:
-        """Return the contact forces (2, 3): multipliers, and at C0 the remainder of the vertical
-        balance (N).
+    def _contact_forces(self, terms: Any, vdot: Floats, lam: Floats) -> Floats:
+        """Return the contact forces (2, 3) in N: the multipliers, and at the rear contact C0 the
+        remainder of the vertical force balance.
         """
         rear, front = self.bike.contacts
         forces = np.zeros((2, 3))
