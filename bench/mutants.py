@@ -114,7 +114,10 @@ TESTS = {
     "simulation/contact/complementarity": ("simulation/contact/complementarity", RUNS, OTHER_RUNS),
     "simulation/contact/stepping": (
         _contact_tests(
-            *(f"stepping/test_{name}.py" for name in ("step_rules", "grid_rules", "switch")),
+            *(
+                f"stepping/test_{name}.py"
+                for name in ("step_rules", "grid_rules", "switch_rules", "switch")
+            ),
             "test_rules.py",
         ),
         "simulation/contact/stepping",

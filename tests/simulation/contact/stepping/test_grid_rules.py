@@ -123,6 +123,13 @@ def test_a_wheel_that_is_too_fast_for_the_shortest_step_is_reported(ratio, far, 
     assert adapt(g, 0.0, far * MAX_TRAVEL_RATIO * SIZE) is expected
 
 
+@pytest.mark.parametrize(("radius", "step"), [(0.033, 0.93e-3), (0.35, 3.0e-3)])
+def test_the_longest_step_of_two_wheels(radius, step):
+    """The lengths that the documentation states, in s."""
+    g = make_grid(time_unit=math.sqrt(radius / 9.81))
+    assert grid.longest_step(g) == pytest.approx(step, rel=0.01)
+
+
 @pytest.mark.parametrize("fields", [{"given_step": 1e-3}, {"time_unit": math.inf}])
 def test_a_requested_step_does_not_change(fields):
     g = make_grid(h=1e-3, **fields)
@@ -198,7 +205,7 @@ def test_samples_that_are_due_within_a_step_are_interpolated(number, end, times)
     before = np.array([1.0, 0, 0, 0, 0.0])
     after = np.array([1.0, 0, 0, 0, end])
     s = SimpleNamespace(
-        motion=SimpleNamespace(y_z=5, states=0), before=before, y=after,
+        motion=SimpleNamespace(y_z=4, states=1), before=before, y=after,
         wheels=SimpleNamespace(size=1), tyre_energy=np.array([7.0]),
     )  # fmt: skip
     r = SimpleNamespace(
@@ -213,3 +220,87 @@ def test_samples_that_are_due_within_a_step_are_interpolated(number, end, times)
     assert r.states[: r.count, 4] == pytest.approx(times)
     assert r.totals[: r.count, 0] == pytest.approx([3.0 * t for t in times])
     assert r.energies[: r.count, 0].tolist() == [7.0] * len(times)
+
+
+def sampled(dt):
+    """Return a record of samples with two sums, of which one step adds (1, 2)."""
+    return SimpleNamespace(
+        dt=dt, before=np.array([9.0, 9.0]), sums=np.array([5.0, 6.0]), size=2, begin=-1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("results", "taken"),
+    [
+        ([StepResult.ADVANCED] * 3, 3),
+        ([StepResult.ADVANCED, StepResult.NOT_FINITE], 1),
+        ([StepResult.ADVANCED, StepResult.ADVANCED, StepResult.FALLEN], 3),
+        ([StepResult.LEFT_SURROUNDINGS], 0),
+    ],
+)
+@pytest.mark.parametrize("dt", [0.1, math.inf])
+def test_steps_with_samples_end_at_the_first_result(results, taken, dt, monkeypatch):
+    """A step that is not taken has no samples. Without samples the sums contain the last step only."""
+    left = list(results)
+    kept = []
+
+    def step(s, start, h, first, count):
+        assert (start, h, first, count) == (2.0, 0.5, 4 + len(kept), 1)
+        result = left.pop(0)
+        s.steps = int(result in (StepResult.ADVANCED, StepResult.FALLEN))
+        r.sums += [1.0, 2.0]
+        return result
+
+    monkeypatch.setattr(grid, "take_time_steps", step)
+    monkeypatch.setattr(
+        grid, "keep_samples", lambda s, r, end: kept.append((r.begin, end, r.before.copy()))
+    )
+    s = SimpleNamespace(steps=-1)
+    r = sampled(dt)
+    assert grid.take_sampled_steps(s, r, 2.0, 0.5, 4, 3) is results[-1]
+    assert s.steps == len(kept) == taken
+    for k, (begin, end, before) in enumerate(kept):
+        assert (begin, end) == (4.0 + 0.5 * k, 4.5 + 0.5 * k)
+        expected = [5.0 + k, 6.0 + 2.0 * k] if math.isfinite(dt) else [9.0, 9.0]
+        assert before.tolist() == expected
+    if not math.isfinite(dt):
+        assert r.sums.tolist() == [1.0, 2.0]
+
+
+# --- the first step
+
+
+@pytest.mark.parametrize(
+    ("speed", "fields", "expected"),
+    [
+        (0.0, {}, LONGEST),
+        (0.1, {}, LONGEST),
+        (1.0, {}, MAX_TRAVEL_RATIO * SIZE),
+        (1e6, {}, SHORTEST_RATIO * LONGEST_STEP_RATIO * UNIT),
+        (1.0, {"given_step": 0.7}, 0.7),
+        (2.0, {"time_unit": math.inf}, 0.5 * MAX_TRAVEL_RATIO * SIZE),
+        (0.0, {"time_unit": math.inf}, grid.UNBOUNDED_STEP),
+        (0.0, {"time_unit": 4.0}, 4.0 * LONGEST_STEP_RATIO),
+    ],
+)
+def test_no_wheel_moves_far_in_the_first_step(speed, fields, expected, monkeypatch):
+    """The faster of two wheels of a system with one coordinate decides; x keeps time and state."""
+
+    def evaluate(x, table, out, count):
+        out[:] = speed
+
+    def centre(x, wheels, w, row):
+        row[:3] = [(1.0, 0.5)[w] * x[1], 0.0, 0.0]
+
+    motion = SimpleNamespace(
+        y_z=1, states=0, y_v=1, x_q=1, x_v=2, call=evaluate, table=None, flow=0, turns=0, centre=0
+    )
+    monkeypatch.setattr(grid, "evaluate_gap", centre)
+    g = make_grid(
+        row=np.zeros(3), out=np.zeros(1), centres=np.zeros(6), later=np.zeros(1), **fields
+    )
+    x = np.zeros(2)
+    y = np.array([3.0])
+    found = grid.choose_first_step(g, motion, SimpleNamespace(size=2), x, 5.0, y)
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert x.tolist() == [5.0, 3.0]

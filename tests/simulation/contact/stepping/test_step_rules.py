@@ -372,3 +372,51 @@ def test_forces_depend_on_one_speed_of_a_group_at_most():
             assert speed < 0 or (depends[force, speed] and group[speed] == g)
     assert ((group < 0) == ~depends.any(axis=0)).all()
     assert sum(acting >= 0) == depends.sum()
+
+
+# --- results of a step
+
+
+def test_a_contact_force_in_world_axes():
+    """Normal z and heading x: across is y, to the left of the heading. Forces are added."""
+    s = stepping(along=16)
+    axes = np.concatenate([row(), [1.0, 0.0, 0.0]])
+    into = np.array([10.0, 20.0, 30.0])
+    step.add_world_force(s, axes, np.array([1.0, 2.0, 4.0]), into)
+    assert into.tolist() == [12.0, 24.0, 31.0]
+
+
+@pytest.mark.parametrize(("has_trend", "error"), [(True, 0.5 * H * 0.6), (False, 0.0)])
+def test_the_position_error_is_half_a_step_times_the_unpredicted_change_of_speed(has_trend, error):
+    """Speeds change by 1, 0.5 and 0 where the trend predicts 0.4, 0.5 and 0.1; the last one is an angular
+    speed of a wheel of 0.2 m. The work is that of the mean speeds.
+    """
+    motion = SimpleNamespace(speeds=3, y_v=0, F=9, M=0)
+    out = np.concatenate([2.0 * np.eye(3).ravel(), [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]])
+    s = SimpleNamespace(
+        motion=motion, out=out, applied=12, y=np.zeros(3), after=np.array([1.0, 0.5, 0.0]),
+        lengths=np.array([1.0, 1.0, 0.2]), trend=np.array([400.0, 500.0, 100.0]),
+        has_trend=has_trend, error=0.0, supplied=0.0,
+    )  # fmt: skip
+    step.record_energy(s, H)
+    assert s.error == pytest.approx(error)
+    assert s.supplied == pytest.approx(0.5 * (2.0 + 7.0 * H) + 0.25 * 1.0)
+    assert s.trend == pytest.approx([1000.0, 500.0, 0.0])
+    assert s.has_trend
+
+
+@pytest.mark.parametrize(
+    ("most", "found", "listed"), [(3, True, [1, 3, 4]), (2, False, [1, 3]), (4, True, [1, 3, 4])]
+)
+def test_contacts_in_reach_that_can_close_are_listed(most, found, listed, monkeypatch):
+    """Of the contacts 1 to 5, 2 is out of reach in this step and 5 does not close."""
+    s = stepping(
+        most, most=most, reach=np.array([1, 2, 3, 4, 5]), reach_count=5, box=None,
+        which=np.zeros(most + 1, int),
+    )  # fmt: skip
+    s.seen = np.zeros((most + 2, 16))
+    monkeypatch.setattr(step, "list_contacts_in_reach", lambda s: None)
+    monkeypatch.setattr(step, "is_in_reach", lambda tol, contacts, box, k: k != 2)
+    monkeypatch.setattr(step, "can_close", lambda s, k, h, row: k != 5)
+    assert step.find_contacts(s, H) is found
+    assert s.which[: s.contact_count].tolist() == listed
