@@ -12,7 +12,6 @@ from draisine.simulation.contact.nearby.contacts import Nearby
 from draisine.simulation.contact.nearby.search import (
     AHEAD_MARGIN,
     SIDE_MARGIN,
-    SearchResult,
     find_kept,
     find_nearby,
     keep_contact,
@@ -116,13 +115,11 @@ def test_a_path_is_searched_further_ahead_than_beside():
 
 def search(near, boxes):
     """Search like a run from a place; return the boxes that were searched."""
-    result = SearchResult.TABLE_FULL
-    near.begin_search()
-    while result is not SearchResult.FOUND:
-        result = find_nearby(near.record, near.ground, boxes, near.ground.margin, False)
-        if result is not SearchResult.FOUND:
-            near.resolve(result, 0.0, boxes)
-    near.finish_search()
+
+    def find():
+        return find_nearby(near.record, near.ground, boxes, near.ground.margin, False)
+
+    near.search(0.0, boxes, find)
     return near.record.boxes.copy()
 
 

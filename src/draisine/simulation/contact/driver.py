@@ -224,22 +224,21 @@ class ArcDriver:
             Whether the boxes enclose a step from the present state; the search extends further in its
             direction.
         """
-        near = self.near
-        boxes = boxes.copy()  # new records do not contain them
-        near.begin_search()
-        result = SearchResult.TABLE_FULL
-        while result is not SearchResult.FOUND:
+        box = boxes.copy()  # new records do not contain them
+
+        def find() -> SearchResult:
             self._fit_records()
-            self.arc.box[:] = boxes
+            self.arc.box[:] = box
             self.y[:] = y
             self.arc.clock.time = t
-            result = self.query.code.search_ahead(self._packed_loop, has_path)
-            if result is not SearchResult.FOUND:
-                near.resolve(result, t, boxes)
-        near.finish_search()
+            result: SearchResult = self.query.code.search_ahead(self.packed_loop, has_path)
+            return result
+
+        self.near.search(t, box, find)
         self._forget()
-        longest = min(0.5 * (near.until - t), 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
-        self.arc.clock.assign(horizon=near.until, longest_step=longest)
+        until = self.near.until
+        longest = min(0.5 * (until - t), 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
+        self.arc.clock.assign(horizon=until, longest_step=longest)
 
     def _fit_records(self, touching: int = 0) -> None:
         """Make larger records if the nearby contacts, or a number of touching contacts, do not fit."""
@@ -269,8 +268,8 @@ class ArcDriver:
         event = Packed(self._make_event(arc.record.box, inside))
         self.arc: ArcState = arc.record
         self.event: EventState = event.record
-        self._packed_loop = Packed(self._make_loop(arc, event))
-        self.loop: RunLoop = self._packed_loop.record
+        self.packed_loop = Packed(self._make_loop(arc, event))
+        self.loop: RunLoop = self.packed_loop.record
         self.y: Floats = self.arc.stages.y
 
     def _make_arc(self, inside: Floats) -> ArcState:
@@ -406,11 +405,6 @@ class ArcDriver:
         self._fit_records(touching)
         self.search(t, y, self.query.boxes(t, y))
 
-    @property
-    def packed_loop(self) -> Packed:
-        """The packed `RunLoop`."""
-        return self._packed_loop
-
     # --- calls of the run loop
 
     def load(
@@ -496,7 +490,7 @@ class ArcDriver:
         stopped.
         """
         most_events = min(events, EVENTS_PER_CALL)
-        status: RunStatus = self.query.code.run_arcs(self._packed_loop, steps, most_events)
+        status: RunStatus = self.query.code.run_arcs(self.packed_loop, steps, most_events)
         return status
 
     def continue_mode(
@@ -524,7 +518,7 @@ class ArcDriver:
         else:
             self.query.fill(run.t, run.y)
         self._latest = None
-        if not self.query.code.continue_mode(self._packed_loop, end, is_loaded):
+        if not self.query.code.continue_mode(self.packed_loop, end, is_loaded):
             return None
         self._latest = y = self.y.copy()
         return RunState(
@@ -533,15 +527,15 @@ class ArcDriver:
 
     def remember_events(self, switch: Switch) -> None:
         """Add the events of the last call to the latest events, whose rate decides about time steps."""
-        switch_code().remember_events(self._packed_loop, switch, 0)
+        switch_code().remember_events(self.packed_loop, switch, 0)
 
     def watch_rank(self, switch: Switch) -> None:
         """Stop checking the rank after each event if the rolling contacts are independent."""
-        switch_code().watch_rank(self._packed_loop, switch)
+        switch_code().watch_rank(self.packed_loop, switch)
 
     def find_obstruction(self, switch: Switch, begin: float) -> Obstruction:
         """Return why event location has advanced more slowly since a time (s) than time steps would."""
-        found: Obstruction = switch_code().find_obstruction(self._packed_loop, switch, begin)
+        found: Obstruction = switch_code().find_obstruction(self.packed_loop, switch, begin)
         return found
 
     def has_ideal_conflict(self, switch: Switch) -> bool:
@@ -559,7 +553,7 @@ class ArcDriver:
         """
         self.arc.clock.time = t
         self._latest = None
-        discarded: int = switch_code().discard_short_arcs(self._packed_loop, switch, h)
+        discarded: int = switch_code().discard_short_arcs(self.packed_loop, switch, h)
         return discarded
 
     @property

@@ -19,7 +19,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import contact_elements
+from draisine.mechanics.contact.elements import contact_elements, tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -32,7 +32,8 @@ from draisine.simulation.contact.event_driven.entries import terrain_code
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE
 from draisine.simulation.contact.kernels import ContactColumns
 from draisine.simulation.contact.nearby.contacts import Nearby
-from draisine.simulation.contact.nearby.ground import MAX_UNSEARCHED_WATCHED, contact_law
+from draisine.simulation.contact.nearby.ground import MAX_UNSEARCHED_WATCHED
+from draisine.simulation.contact.nearby.search import find_closed_status
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.status import TYRE_STATUSES, Status
 from draisine.simulation.contact.table import (
@@ -364,8 +365,28 @@ class ContactQuery:
         )
 
     def contact_law(self, contact: WheelOnFeature, options: ContactOptions) -> tuple[Status, float]:
-        """Return the status of a contact that is closed without slip, and its friction coefficient."""
-        return contact_law(self, contact, options)
+        """Return the status of a contact that is closed without slip, and its friction coefficient mu.
+
+        `ContactOptions.friction` defines mu. Wheels with tyres and stops of joints have mu = 0.
+        """
+        wheels = self.machine.wheels
+        if contact.wheel >= len(wheels):
+            return Status.SLIDING, 0.0
+        tyre = int(self.tyre_statuses[contact.wheel])
+        name = self.table.name(contact)
+        mu = 0.0 if tyre >= 0 else options.friction(wheels[contact.wheel], name)
+        return Status(find_closed_status(tyre, mu)), mu
+
+    @cached_property
+    def tyre_statuses(self) -> Integers:
+        """The `Status` of a closed contact of each wheel with a tyre, -1 for a wheel without; the last entry
+        stands for all joints.
+        """
+        statuses = [
+            TYRE_STATUSES[tyre_rows(wheel)] if isinstance(wheel, Wheel) and wheel.tyre else -1
+            for wheel in self.machine.wheels
+        ]
+        return np.array([*statuses, -1], np.int64)
 
     def fill(self, t: float, y: Floats) -> None:
         """Write time t (s) and state y into the input x of the compiled programs."""

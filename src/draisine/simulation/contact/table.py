@@ -9,7 +9,7 @@ The contacts near the wheels of a run are searched by routines (`nearby`).
 """
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import ObstacleMotion, concatenate_features, stack_features
+from draisine.terrain.feature import Features, ObstacleMotion, concatenate_features, stack_features
 
 MAX_BLADE_DEPTH = 0.05
 """Largest penetration (m) of a blade; a deeper blade counts as below the ground, not as penetrating."""
@@ -182,7 +182,7 @@ def shared_pair_table(machine: Generic) -> PairTable:
 
 
 class FeatureTable:
-    """Features of one terrain that have been near a wheel of one system, stored as rows of arrays.
+    """Features that the wheels of one system may touch on one terrain, as arrays for routines.
 
     `attached` contains the features that move with the system: stops of joints and flats of bodies.
     """
@@ -195,10 +195,9 @@ class FeatureTable:
         self._attached = attached
         self.regions: list[Any] = []  # the latest loaded regions of the ground, see `nearby.ground`
         self.pairs = shared_pair_table(machine)
+        # The level plane, then the attached features; features of the terrain follow in a set of contacts.
         self._features = stack_features([LEVEL_PLANE, *attached.values()])
-        # Row indices in `_features`: by contact for attached features, by index for terrain
-        # features.
-        self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
+        self._rows = {contact: 1 + k for k, contact in enumerate(attached)}
         self._packed: dict[tuple[WheelOnFeature, ...], ContactColumns] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
@@ -213,8 +212,8 @@ class FeatureTable:
 
     def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
         """Return kind and prescribed motion (None if fixed) of the feature of a contact."""
-        row = self._row(contact)  # must precede the use of `_features`, which `_row` may replace
-        return self._features.kinds[self._features.kind[row]]
+        feature = self.feature(contact)
+        return feature.kind, feature.motion
 
     # --- contacts for routines
 
@@ -227,10 +226,15 @@ class FeatureTable:
         """Return contacts as `ContactColumns`; the latest sets are cached."""
         key = tuple(contacts)
         if key not in self._packed:
-            self._add_features(key)
-            rows = [self._row(contact) for contact in key]
+            ground = sorted({contact.feature for contact in key if contact not in self._rows})
+            features = self._features
+            if ground:
+                features = concatenate_features([features, self.terrain.pick(ground)])
+            rows: dict[Any, int] = {k: len(self._features) + i for i, k in enumerate(ground)}
+            indices = [self._rows.get(c) or rows[c.feature] for c in key]
             wheels, _, sides = np.array(key, int).reshape(-1, 3).T
-            cache_latest(self._packed, key, self._pack(wheels, sides, np.array(rows, int)))
+            columns = self._pack(wheels, sides, features.take(np.array([*indices, 0], int)))
+            cache_latest(self._packed, key, columns)
         return self._packed[key]
 
     def level(self) -> ContactColumns:
@@ -238,16 +242,16 @@ class FeatureTable:
         centres.
         """
         wheels = np.arange(len(self.machine.wheels))
-        return self._pack(wheels, 0 * wheels, 0 * wheels)
+        planes = self._features.take(np.zeros(len(wheels) + 1, int))
+        return self._pack(wheels, 0 * wheels, planes)
 
-    def _pack(self, wheels: Integers, sides: Integers, rows: Integers) -> ContactColumns:
+    def _pack(self, wheels: Integers, sides: Integers, near: Features) -> ContactColumns:
         """Return wheels on features as `ContactColumns`.
 
         A dummy contact follows the last one, so that no array is empty.
         """
-        near = self._features.take(np.append(rows, 0))
         pairs = self.pairs
-        count = len(rows)
+        count = len(wheels)
         pair = np.zeros(count + 1, int)
         for wheel in np.unique(wheels).tolist():
             is_of_wheel = wheels == wheel
@@ -271,25 +275,6 @@ class FeatureTable:
             x_cell=self.machine.inputs.cell.start,
             **pairs.take(pair),
         )
-
-    # --- rows of the feature table
-
-    def _row(self, contact: WheelOnFeature) -> int:
-        """Return the row index of a contact's feature in the feature table; a missing row is added."""
-        self._add_features([contact])
-        return self._rows.get(contact, self._rows.get(contact.feature, -1))
-
-    def _add_features(self, contacts: Iterable[WheelOnFeature]) -> None:
-        """Add the missing features of contacts to the feature table, all at once: each addition copies the
-        table.
-        """
-        rows = self._rows
-        new = {c.feature for c in contacts if c not in rows and c.feature not in rows}
-        if new:
-            first = len(self._features)
-            ordered = sorted(new)
-            rows |= zip(ordered, range(first, first + len(ordered)), strict=True)
-            self._features = concatenate_features([self._features, self.terrain.pick(ordered)])
 
 
 def cache_latest(cache: dict[Any, Any], key: Any, value: Any, most: int = MAX_CACHED_SETS) -> None:

@@ -2,6 +2,7 @@
 contacts that a search finds.
 """
 
+from collections.abc import Callable
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,12 @@ from draisine.simulation.contact.nearby.ground import (
     REGION_RATIO,
     Region,
     find_region,
-    ground_fields,
-    load_region,
-    make_ground_table,
+    table_fields,
 )
 from draisine.simulation.contact.nearby.search import (
     ATTACHED,
     SMALLEST_MARGIN,
+    GroundTable,
     NearbyContacts,
     SearchResult,
     find_within,
@@ -77,7 +77,7 @@ class Nearby:
         self.query = query
         self.options = options
         self.table = query.table
-        self.ground = make_ground_table(query)
+        self.ground = GroundTable(margin=0.0, step_margin=0.0, **table_fields(query, None, options))
         self.most_borders = 1
         self.until = np.inf
         self.searches = 0
@@ -113,7 +113,6 @@ class Nearby:
     def change_ground(self) -> None:
         """Forget the features of a ground that the query has replaced. The records are kept."""
         self.table = self.query.table
-        self.ground.assign(**ground_fields(self.query))
         self._region = None
         self.is_complete = False
         self._index = None
@@ -123,43 +122,54 @@ class Nearby:
         """Whether the result of a search is independent of time."""
         return not self.ground.moves or self.query.watches_all
 
-    def begin_search(self) -> None:
-        """Prepare a search: the features of moving ground are loaded again."""
-        if self._region is None:
-            self._set_margins(1.0)
-        if self._region is None or not self.is_fixed:
-            self.ground.region = np.full_like(self.ground.region, np.nan)
-
     def find_within(self, t: float, boxes: Floats, margin: float) -> None:
         """Find all contacts that are possible while the wheel centres stay within a margin (m) of boxes
         (wheels, 2, 3), flat, at time t (s).
         """
-        self.begin_search()
-        result = SearchResult.TABLE_FULL
-        while result is not SearchResult.FOUND:
-            result = search_code().find_within(self.record, self.ground, boxes, margin)
-            if result is SearchResult.OUTSIDE_REGION:
-                self._load(find_region(self.query, t, boxes, self.record.boxes - boxes, 1.0))
-            elif result is SearchResult.TABLE_FULL:
-                self._enlarge_table(2 * self.record.capacity)
-        self.finish_search()
+        find = search_code().find_within
+        self.search(t, boxes, lambda: find(self.record, self.ground, boxes, margin), 1.0)
 
-    def resolve(self, result: SearchResult, t: float, boxes: Floats) -> None:
-        """Load another region, or make room for more contacts, as a search near boxes of the wheel centres
-        requires that failed at time t (s). If a region would contain too many features, the search margin is
-        reduced.
+    def search(
+        self,
+        t: float,
+        boxes: Floats,
+        find: Callable[[], SearchResult],
+        least: float = REGION_RATIO * SMALLEST_MARGIN,
+    ) -> None:
+        """Call a compiled search until it finds the contacts, and load ground or enlarge the table before
+        each repetition.
+
+        Parameters
+        ----------
+        t
+            Time (s).
+        boxes
+            (wheels, 2, 3) m, flat: boxes of the wheel centres.
+        find
+            Call of the search. It widens the boxes and writes them into the record.
+        least
+            Smallest size of a region, as a multiple of this widening. If a region has too many features, it
+            is reduced, and with it the margin of the next searches.
         """
-        if result is SearchResult.TABLE_FULL:
-            self._enlarge_table(2 * self.record.capacity)
-            return
-        widening = (self.record.boxes - boxes) / self._ratio
-        region = find_region(self.query, t, boxes, widening, REGION_RATIO * SMALLEST_MARGIN)
-        self._load(region)
-        self._set_margins(region.ratio / REGION_RATIO)
-        if not self.is_fixed:
-            speed = self.query.ground_speed(t, boxes)
-            spare = self._ratio * float(np.abs(widening).max())
-            self.until = t + spare / speed if speed > 0.0 else np.inf
+        if self._region is None or not self.is_fixed:
+            self._load(None)
+            self._set_margins(1.0)
+        while (result := find()) is not SearchResult.FOUND:
+            if result is SearchResult.TABLE_FULL:
+                self._enlarge_table(2 * self.record.capacity)
+                continue
+            widening = (self.record.boxes - boxes) / self._ratio
+            region = find_region(self.query, t, boxes, widening, least)
+            self._load(region)
+            if least < 1.0:
+                self._set_margins(region.ratio / REGION_RATIO)
+            if not self.is_fixed:
+                speed = self.query.ground_speed(t, boxes)
+                spare = self._ratio * float(np.abs(widening).max())
+                self.until = t + spare / speed if speed > 0.0 else np.inf
+        self._index = None
+        self.searches += 1
+        self.is_complete = self.query.watches_all
 
     def _set_margins(self, ratio: float) -> None:
         """Set the search margins to a multiple of those that are requested."""
@@ -169,12 +179,14 @@ class Nearby:
         most = np.inf if query.watches_all else ratio * STEP_MARGIN_RATIO * query.wheel_size
         self.ground.assign(margin=margin, step_margin=min(margin, most))
 
-    def _load(self, region: Region) -> None:
-        """Write the features of a region into the ground table, and make room for its contacts."""
-        if region is not self._region:
-            load_region(self.query, self.ground, region, self.options)
-            self.record.contacts.assign(tables=self.query.table.pairs.tables)
-            self._region = region
+    def _load(self, region: Region | None) -> None:
+        """Write the features of a region, or of none, into the ground table, and make room for its
+        contacts.
+        """
+        self.ground.assign(**table_fields(self.query, region, self.options))
+        self.record.contacts.assign(tables=self.query.table.pairs.tables)
+        self._region = region
+        if region is not None:
             self._enlarge_table(self._choose_capacity(region))
 
     def _choose_capacity(self, region: Region) -> int:
@@ -210,19 +222,13 @@ class Nearby:
         per_contact |= {"first": size + 1, "low": 3 * size, "high": 3 * size}
         per_contact |= {"cells": max(1, PATCH * cells)}
         contacts.assign(
-            **{name: _enlarge(getattr(contacts, name), n) for name, n in per_contact.items()}
+            **{name: enlarge(getattr(contacts, name), n) for name, n in per_contact.items()}
         )
         names = ("features", "closed_status", "mu", "is_sharp")
-        record.assign(**{name: _enlarge(getattr(record, name), size) for name in names})
+        record.assign(**{name: enlarge(getattr(record, name), size) for name in names})
         kept = 3 * size
         record.assign(kept=np.zeros((kept, 3), np.int64), kept_impulses=np.zeros((kept, 4)))
         record.assign(capacity=capacity, border_capacity=border_capacity)
-
-    def finish_search(self) -> None:
-        """Forget the old indices of contacts after a search."""
-        self._index = None
-        self.searches += 1
-        self.is_complete = self.query.watches_all
 
     # --- the contacts found
 
@@ -270,8 +276,8 @@ class Nearby:
         self._index = None
 
 
-def _enlarge(array: Any, size: int) -> Any:
-    """Return a copy of an array, filled up with zeros to a size."""
-    enlarged = np.zeros(size, array.dtype)
+def enlarge(array: Any, size: int) -> Any:
+    """Return a copy of an array with `size` rows, the new ones filled with zeros."""
+    enlarged = np.zeros((size, *array.shape[1:]), array.dtype)
     enlarged[: len(array)] = array
     return enlarged

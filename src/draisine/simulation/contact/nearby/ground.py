@@ -14,16 +14,8 @@ import numpy as np
 from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import make_record
-from draisine.mechanics.contact.elements import tyre_rows
 from draisine.mechanics.contact.features import SIDE
-from draisine.model import Wheel
 from draisine.simulation.contact.kernels import ContactColumns
-from draisine.simulation.contact.nearby.search import (
-    GroundTable,
-    find_closed_status,
-)
-from draisine.simulation.contact.status import TYRE_STATUSES, Status
-from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.terrain.feature import Features
 
@@ -157,7 +149,6 @@ def _make_region(
         "region": boxes,
         "pairs": pairs,
         "sides": sides,
-        "is_edge": np.array([*(kind == "edge" for kind in kinds), False]),
         "is_vertex": np.array([*(kind == "vertex" for kind in kinds), False]),
         "motions": np.array([*(0 if m is None else 1 + known.index(m) for m in motions), 0]),
     }
@@ -185,68 +176,33 @@ def _make_pairs(query: "ContactQuery", features: Features) -> tuple[Any, Any]:
 # --- the table of a run
 
 
-def ground_fields(query: "ContactQuery") -> dict[str, Any]:
-    """Return the fields of a `GroundTable` that do not depend on a region."""
-    machine = query.machine
-    wheels = len(machine.wheels)
+def table_fields(
+    query: "ContactQuery", region: Region | None, options: ContactOptions
+) -> dict[str, Any]:
+    """Return the fields of a `GroundTable` with the features of a region, or of no region, and with their
+    friction coefficients.
+    """
+    wheels = len(query.machine.wheels)
+    if region is None:
+        # No box lies inside a box whose corners are not numbers.
+        region = _make_region(query, np.full(6 * wheels, np.nan), REGION_RATIO, [])
     attached = query.table.attached
-    return {
+    laws = [query.contact_law(contact, options) for contact in attached]
+    mu, surface = _friction(query, region, options)
+    return region.fields | {
         "moves": bool(query.terrain.motions),
         "wheels": wheels,
+        "columns": _pair_columns(query),
         "reach": np.array([*query.longest, 0.0]) + query.tol.gap_search,
-        "tyres": np.array([*map(_tyre_status, machine.wheels), -1], np.int64),
+        "surface": surface,
+        "mu": mu,
+        "tyres": query.tyre_statuses,
         "is_disc": query.discs,
         "attached": query.table.pack(attached),
-        "attached_status": np.zeros(len(attached) + 1, np.int64),
-        "attached_mu": np.zeros(len(attached) + 1),
-        "owners": wheels + machine.joints,
+        "attached_status": np.array([*(status for status, _ in laws), 0], np.int64),
+        "attached_mu": np.array([*(mu for _, mu in laws), 0.0]),
+        "owners": wheels + query.machine.joints,
     }
-
-
-def make_ground_table(query: "ContactQuery") -> GroundTable:
-    """Return a `GroundTable` without ground features; `load_region` adds those of a region."""
-    table: GroundTable = make_record(
-        GroundTable,
-        size=0,
-        **dict.fromkeys(("index", "kinds", "surface", "is_edge", "is_vertex", "motions"), 1),
-        **dict.fromkeys(("numbers", "low", "high", "cells", "pairs", "sides", "mu"), (1, 1)),
-        borders=7,
-        first=1,
-        region=np.full(6 * len(query.machine.wheels), np.nan),  # nothing lies inside
-        columns=query.level,
-        margin=0.0,
-        step_margin=0.0,
-        **ground_fields(query),
-    )
-    return table
-
-
-def load_region(
-    query: "ContactQuery", table: GroundTable, region: Region, options: ContactOptions
-) -> None:
-    """Write the features of a region and their friction coefficients into a table."""
-    laws = [contact_law(query, contact, options) for contact in query.table.attached]
-    mu, surface = _friction(query, region, options)
-    table.assign(**region.fields, columns=_pair_columns(query), mu=mu, surface=surface)
-    table.attached_status[: len(laws)] = [status for status, _ in laws]
-    table.attached_mu[: len(laws)] = [mu for _, mu in laws]
-
-
-def contact_law(
-    query: "ContactQuery", contact: WheelOnFeature, options: ContactOptions
-) -> tuple[Status, float]:
-    """Return the status of a contact that is closed without slip, and its friction coefficient mu.
-
-    `ContactOptions.friction` defines mu. Wheels with tyres and stops of joints have mu = 0.
-    """
-    wheels = query.machine.wheels
-    if contact.wheel >= len(wheels):
-        return Status.SLIDING, 0.0
-    tyre = _tyre_status(wheels[contact.wheel])
-    mu = 0.0
-    if tyre < 0:
-        mu = options.friction(wheels[contact.wheel], query.table.name(contact))
-    return Status(find_closed_status(tyre, mu)), mu
 
 
 def _friction(query: "ContactQuery", region: Region, options: ContactOptions) -> tuple[Any, Any]:
@@ -260,18 +216,12 @@ def _friction(query: "ContactQuery", region: Region, options: ContactOptions) ->
         names = [query.ground.name(int(k)) for k in region.fields["index"][:count]]
     mu = np.zeros((max(1, len(query.machine.wheels)), len(names)))
     for w, wheel in enumerate(query.machine.wheels):
-        if _tyre_status(wheel) < 0:
+        if query.tyre_statuses[w] < 0:
             mu[w] = [options.friction(wheel, name) for name in names]
     if len(names) == 1:
         return mu, np.zeros(count + 1, np.int64)
     columns, surface = np.unique(mu, axis=1, return_inverse=True)
     return np.ascontiguousarray(columns), np.append(surface.ravel(), 0)
-
-
-def _tyre_status(wheel: Any) -> int:
-    """Return the `Status` of a closed contact of a wheel with a tyre, -1 for a wheel without a tyre."""
-    has_tyre = isinstance(wheel, Wheel) and wheel.tyre is not None
-    return int(TYRE_STATUSES[tyre_rows(wheel)]) if has_tyre else -1
 
 
 def _pair_columns(query: "ContactQuery") -> ContactColumns:

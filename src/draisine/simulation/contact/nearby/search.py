@@ -83,7 +83,6 @@ class GroundTable(Record):
     mu: Matrix  # (wheels, surfaces) friction coefficients
     tyres: Integers  # (wheels) Status of the tyre, -1 for a wheel without a tyre
     is_disc: Flags  # (wheels) whether the wheel is a knife edge
-    is_edge: Flags  # (kinds) whether a kind of feature is an edge
     is_vertex: Flags  # (kinds) whether a kind of feature is a vertex
     motions: Integers  # (kinds) one plus the index of the motion of a kind of feature, 0 if fixed
 
@@ -151,29 +150,46 @@ def copy_pair(source: ContactColumns, i: int, near: ContactColumns, k: int) -> N
 
 
 @routine
-def fits_table(near: NearbyContacts, borders: int) -> bool:
-    """Return whether the table has room for another contact, whose feature has so many borders."""
-    k = near.contacts.size
-    return k < near.capacity and near.contacts.first[k] + borders <= near.border_capacity
+def add_contact(
+    near: NearbyContacts,
+    pairs: ContactColumns,
+    pair: int,
+    numbers: Floats,
+    low: Floats,
+    high: Floats,
+    borders: Floats,
+    count: int,
+) -> bool:
+    """Add a contact with the properties of contact `pair` in `pairs`, and with the coordinates, bounding box
+    and `count` borders of its feature; return whether the table has room for it.
+    """
+    contacts = near.contacts
+    k = contacts.size
+    first = contacts.first[k]
+    if k >= near.capacity or first + count > near.border_capacity:
+        return False
+    copy_pair(pairs, pair, contacts, k)
+    contacts.features[k * FEATURE :][:SIDE] = numbers[:SIDE]
+    contacts.features[k * FEATURE + SIDE] = 0.0
+    contacts.features[k * FEATURE + LOAD] = 0.0
+    contacts.low[3 * k :][:3] = low[:3]
+    contacts.high[3 * k :][:3] = high[:3]
+    contacts.borders[7 * first :][: 7 * count] = borders[: 7 * count]
+    contacts.first[k + 1] = first + count
+    contacts.size = k + 1
+    return True
 
 
 @routine
 def add_attached(near: NearbyContacts, g: GroundTable, i: int) -> bool:
     """Add the contact with attached feature i; return whether the table has room for it."""
     a = g.attached
-    borders = a.first[i + 1] - a.first[i]
-    if not fits_table(near, borders):
+    k = near.contacts.size
+    numbers = a.features[i * FEATURE :]
+    borders = a.borders[7 * a.first[i] :]
+    count = a.first[i + 1] - a.first[i]
+    if not add_contact(near, a, i, numbers, a.low[3 * i :], a.high[3 * i :], borders, count):
         return False
-    contacts = near.contacts
-    k = contacts.size
-    first = contacts.first[k]
-    copy_pair(a, i, contacts, k)
-    contacts.features[k * FEATURE :][:FEATURE] = a.features[i * FEATURE :][:FEATURE]
-    contacts.low[3 * k :][:3] = a.low[3 * i :][:3]
-    contacts.high[3 * k :][:3] = a.high[3 * i :][:3]
-    contacts.borders[7 * first :][: 7 * borders] = a.borders[7 * a.first[i] :][: 7 * borders]
-    contacts.first[k + 1] = first + borders
-    contacts.size = k + 1
     near.closed_status[k] = g.attached_status[i]
     near.mu[k] = g.attached_mu[i]
     near.is_sharp[k] = False
@@ -182,33 +198,24 @@ def add_attached(near: NearbyContacts, g: GroundTable, i: int) -> bool:
 
 
 @routine
-def add_feature(near: NearbyContacts, g: GroundTable, wheel: int, feature: int, side: int) -> bool:
-    """Add the contact of a wheel with a feature of the ground table; return whether the table has room for
+def add_feature(near: NearbyContacts, g: GroundTable, wheel: int, i: int, side: int) -> bool:
+    """Add the contact of a wheel with feature i of the ground table; return whether the table has room for
     it.
     """
-    source = g.first[feature]
-    borders = g.first[feature + 1] - source
-    if not fits_table(near, borders):
-        return False
     contacts = near.contacts
     k = contacts.size
-    first = contacts.first[k]
-    copy_pair(g.columns, g.pairs[wheel, g.kinds[feature]], contacts, k)
-    contacts.features[k * FEATURE :][:SIDE] = g.numbers[feature, :SIDE]
+    pair = g.pairs[wheel, g.kinds[i]]
+    borders = g.borders[7 * g.first[i] :]
+    count = g.first[i + 1] - g.first[i]
+    if not add_contact(near, g.columns, pair, g.numbers[i], g.low[i], g.high[i], borders, count):
+        return False
     contacts.features[k * FEATURE + SIDE] = float(side)
-    contacts.features[k * FEATURE + LOAD] = 0.0
     if contacts.patches[k] == 1:
-        contacts.cells[k * PATCH :][:PATCH] = g.cells[feature, :PATCH]
-    contacts.low[3 * k :][:3] = g.low[feature, :3]
-    contacts.high[3 * k :][:3] = g.high[feature, :3]
-    contacts.borders[7 * first :][: 7 * borders] = g.borders[7 * source :][: 7 * borders]
-    contacts.first[k + 1] = first + borders
-    contacts.size = k + 1
-    mu = g.mu[wheel, g.surface[feature]]
-    near.closed_status[k] = find_closed_status(g.tyres[wheel], mu)
-    near.mu[k] = mu
+        contacts.cells[k * PATCH :][:PATCH] = g.cells[i, :PATCH]
+    near.mu[k] = g.mu[wheel, g.surface[i]]
+    near.closed_status[k] = find_closed_status(g.tyres[wheel], near.mu[k])
     near.is_sharp[k] = g.is_disc[wheel] and contacts.planes[k] == 0
-    near.features[k] = g.index[feature]
+    near.features[k] = g.index[i]
     return True
 
 

@@ -17,7 +17,7 @@ from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
 from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.simulation.contact.kernels import make_mode
-from draisine.simulation.contact.nearby.contacts import Nearby
+from draisine.simulation.contact.nearby.contacts import Nearby, enlarge
 from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
@@ -351,28 +351,18 @@ class TimeStepper:
         """
         near = self.near
         record = self.record
-        near.begin_search()
-        result = SearchResult.TABLE_FULL
-        while result is not SearchResult.FOUND:
-            self._fit_records()
-            result = step_code().search_for_steps(near.record, near.ground, record, has_path)
-            if result is not SearchResult.FOUND:
-                near.resolve(result, self.t, record.box)
-        near.finish_search()
-        self.has_ideal_contacts = bool(np.isinf(record.mu[: len(near)]).any())
 
-    def _fit_records(self) -> None:
-        """Enlarge the arrays with one entry per nearby contact to the size of the table."""
-        record = self.record
-        old = len(record.mu)
-        size = self.near.record.capacity + 1
-        if size <= old:
-            return
-        for name in ("closed_status", "tyred", "mu", "carried", "reach", "warm"):
-            array = getattr(record, name)
-            enlarged = np.zeros((size, *array.shape[1:]), array.dtype)
-            enlarged[:old] = array
-            setattr(record, name, enlarged)
+        def find() -> SearchResult:
+            size = near.record.capacity + 1
+            if size > len(record.mu):
+                names = ("closed_status", "tyred", "mu", "carried", "reach", "warm")
+                record.assign(**{name: enlarge(getattr(record, name), size) for name in names})
+            search = step_code().search_for_steps
+            result: SearchResult = search(near.record, near.ground, record, has_path)
+            return result
+
+        near.search(self.t, record.box, find)
+        self.has_ideal_contacts = bool(np.isinf(record.mu[: len(near)]).any())
 
     def _grow(self) -> None:
         """Double the number of contacts per step that the records can store."""
