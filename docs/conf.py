@@ -22,6 +22,7 @@ extensions = [
     "pictures",
     "machine_pages",
     "notebooks",
+    "slides",
 ]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3

@@ -218,3 +218,20 @@ def test_picture(script, monkeypatch):
     pages = [*COURSE.glob("*.md"), *(DOCS / "tutorial").glob("*.md")]
     shown = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert f"{{look}} course/{script.stem}\n" in shown
+
+
+def test_slides(tmp_path, monkeypatch):
+    """One section per rule of the page, with pictures and formulas inside and nothing to fetch."""
+    pytest.importorskip("latex2mathml")
+    pytest.importorskip("markdown_it")
+    monkeypatch.syspath_prepend(str(DOCS))
+    from slides import SOURCE, slides
+
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(b"picture")
+    made = slides(DOCS / SOURCE, lambda name: picture)
+    text = (DOCS / SOURCE).read_text(encoding="utf-8")
+    assert made.count("<section>") == len(re.findall(r"^---$", text, re.M))
+    assert made.count("<img ") == len(re.findall(r"^```\{look\}|^!\[", text, re.M))
+    assert "<math" in made
+    assert not re.search(r'src="(?!data:)|href="http|\$', made)
