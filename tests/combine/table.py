@@ -155,11 +155,11 @@ def write_page(cells: Mapping[tuple[str, str], Cell]) -> str:
         [
             "# Combining options",
             "",
-            "The table lists the options of machines and runs, and the outputs that you can compute with "
-            "them. A test checks every cell. ✓: with this option the output satisfies its law, listed "
-            "below. A number: draisine refuses the combination with the message of that number. A hyphen: "
-            "the law cannot be tested, for the reason in brackets. Further tests switch on several options "
-            "at a time.",
+            "Find out whether an option of a machine or run (row) works with an output (column).",
+            "",
+            "* ✓: it works, and a test checks the law of the output, listed below.",
+            "* A number: it does not work; draisine raises an error with the message of that number.",
+            "* A hyphen: the law cannot be tested, for the reason in brackets.",
             "",
             *lines,
             "",

@@ -241,7 +241,9 @@ def _follow_ground(tree: Tree, level: State, moved: State, nearest: dict[str, Fl
         """
         R = np.asarray(rotation(state.q), float)
         contact = contact_rows(tree, geo, R, np.asarray(state.p, float), wheel, kind, values)
-        hub = point(geo, tree.place[wheel.body][0], None, tree.point_in_link(wheel.body, wheel.centre))
+        hub = point(
+            geo, tree.place[wheel.body][0], None, tree.point_in_link(wheel.body, wheel.centre)
+        )
         P = R @ point_matrix(tree, geo, hub, np.zeros(3))
         tangential = np.array([axis @ P for axis in contact.axes[1:]], float)
         return np.asarray(contact.C, float)[:, columns], tangential[:, columns]
