@@ -8,8 +8,8 @@ Length of the steps, unless `ContactOptions.step` fixes it:
 1. `choose_first_step`: the longest step in which no wheel moves further than `MAX_TRAVEL_RATIO`.
 2. `adapt_step`, every `ADAPT_STEPS` steps and after a step in which a wheel moves further than
    `ABRUPT_TRAVEL_RATIO`: halve or double the length by the position error and by the displacement of the
-   wheels. The position error is proportional to the unpredicted change of the speeds per step, and is averaged
-   over `ERROR_MEMORY_RATIO`.
+   wheels. The position error is proportional to the unpredicted change of the speeds per step, and is
+   averaged over `ERROR_MEMORY_RATIO`.
 """
 
 import math
@@ -56,7 +56,7 @@ EULER = 2.718281828459045  # base of the exponential function
 
 UNBOUNDED = float("inf")  # s, length of a step that neither gravity nor speeds bound
 
-NO_LIMIT = float("inf")  # m, displacement of a wheel in steps that cannot be shortened
+UNLIMITED_TRAVEL = float("inf")  # m, displacement of a wheel in steps that cannot be shortened
 
 UNBOUNDED_STEP = 1.0  # s, length of a time step if neither gravity nor speeds bound it
 
@@ -233,7 +233,7 @@ def abrupt_travel(g: StepGrid) -> float:
     is_adapted = g.given_step == 0.0 and isfinite(g.time_unit)
     if is_adapted and g.h > SHORTEST_RATIO * longest_step(g):
         return ABRUPT_TRAVEL_RATIO * g.wheel_size
-    return NO_LIMIT
+    return UNLIMITED_TRAVEL
 
 
 @routine
@@ -288,7 +288,7 @@ def take_grid_steps(
         g.time = g.start + g.index * g.h
     else:
         h = until - g.time
-        result = take_sampled_steps(s, r, g.time, h, 0, 1, NO_LIMIT)
+        result = take_sampled_steps(s, r, g.time, h, 0, 1, UNLIMITED_TRAVEL)
         g.span = h
         begin_grid(g, g.time + s.steps * h, g.h)
     g.block = ADAPT_STEPS if s.travel > abrupt_travel(g) else g.block + s.steps
