@@ -125,30 +125,33 @@ def compare_neighbours(name="linorobot"):
     """
     radius, gain = TWO_WHEELED[name]["radius"], DRIVEN[name][6][1]
     rate = 0.2 / radius
-    soft, stiff = SOFT * 1e3, STIFFER[-1] * 1e3
-    print(f"mm between ends; MuJoCo with contacts of {soft:g} ms (soft) and {stiff:g} ms (stiff)")
+    constants = (SOFT, *STIFFER[1:])
+    print("mm between ends; MuJoCo with soft contacts (20 ms) and with stiff ones (2.5 ms)")
     print(
-        "hills seed | draisine-soft soft-stiff draisine-stiff | neighbours: draisine   soft  stiff"
+        "hills seed | draisine-soft soft-stiff draisine-stiff | neighbours: draisine, MuJoCo with",
+        end="",
     )
+    print(*(f" {1e3 * constant:g}" for constant in constants), "ms")
     unexplained = 0
     for height in (0.005, 0.01):
         determined = []
         for seed in range(10):
             grid = hill_heights(height, seed)
             own = [run_draisine(name, grid, rate, gain, yaw=yaw)[0] for yaw in NEIGHBOURS]
-            softer, stiffer = (
+            others = [
                 [run_mujoco(name, grid, rate, gain, constant, yaw)[0] for yaw in NEIGHBOURS]
-                for constant in (SOFT, STIFFER[-1])
-            )
-            pairs = ((own, softer), (softer, stiffer), (own, stiffer))
+                for constant in constants
+            ]
+            soft, stiff = others[0], others[-1]
+            pairs = ((own, soft), (soft, stiff), (own, stiff))
             apart = [1e3 * float(np.linalg.norm(a[0] - b[0])) for a, b in pairs]
-            spreads = [spread(ends) for ends in (own, softer, stiffer)]
+            spreads = [spread(ends) for ends in (own, *others)]
             if max(spreads) <= 1e3 * ALLOWED:
                 determined.append(apart)
                 unexplained += min(apart[0], apart[2]) > 1e3 * ALLOWED
             print(
                 f"{height * 1e3:5.0f} {seed:4d} | {apart[0]:13.1f} {apart[1]:10.1f} {apart[2]:14.1f} | "
-                f"{spreads[0]:20.2f} {spreads[1]:6.2f} {spreads[2]:6.2f}",
+                + " ".join(f"{one:8.2f}" for one in spreads),
                 flush=True,
             )
         columns = np.array(determined).T

@@ -56,7 +56,7 @@ EULER = 2.718281828459045  # base of the exponential function
 
 UNBOUNDED = float("inf")  # s, length of a step that neither gravity nor speeds bound
 
-NO_LIMIT = float("inf")  # m, displacement of a wheel in steps that cannot be shortened
+UNLIMITED_TRAVEL = float("inf")  # m, displacement of a wheel in steps that cannot be shortened
 
 UNBOUNDED_STEP = 1.0  # s, length of a time step if neither gravity nor speeds bound it
 
@@ -237,7 +237,7 @@ def abrupt_travel(g: StepGrid) -> float:
     is_adapted = g.given_step == 0.0 and isfinite(g.time_unit)
     if is_adapted and g.h > SHORTEST_RATIO * longest_step(g):
         return ABRUPT_TRAVEL_RATIO * g.wheel_size
-    return NO_LIMIT
+    return UNLIMITED_TRAVEL
 
 
 @routine
@@ -292,7 +292,7 @@ def take_grid_steps(
         g.time = g.start + g.index * g.h
     else:
         h = until - g.time
-        result = take_sampled_steps(s, r, g.time, h, 0, 1, NO_LIMIT)
+        result = take_sampled_steps(s, r, g.time, h, 0, 1, UNLIMITED_TRAVEL)
         g.span = h
         begin_grid(g, g.time + s.steps * h, g.h)
     g.block = ADAPT_STEPS if s.travel > abrupt_travel(g) else g.block + s.steps
