@@ -141,6 +141,38 @@ def assert_same_ride(found, native, session, atol=1e-6):
     assert_allclose(times, [event.t for event in events], rtol=0.0, atol=1e-6)
 
 
+REACH = """
+import "./data.js";
+import { bicyclePoints, isBicycle } from "./bicycle.js";
+import { ARM, riderPoints, shoulderOf } from "./rider.js";
+import { about, add, turn } from "./vectors.js";
+const reaches = {};
+for (const [name, { machine }] of Object.entries(draisineRide.bicycles)) {
+  const torso = machine.joints.some((joint) => joint.name === "torso");
+  if (!isBicycle(machine) || !torso) continue;
+  const points = bicyclePoints(machine), { shoulder } = riderPoints(points);
+  const steer = machine.joints.find((joint) => joint.name === "steer");
+  reaches[name] = [-0.5, 0, 0.5].flatMap((angle) => points.grips.map((grip, k) => {
+    const turned = turn(about(steer.axis, angle), add(grip, steer.through, -1));
+    const hand = add(steer.through, turned), from = shoulderOf(shoulder, k ? -1 : 1);
+    return Math.hypot(...add(hand, from, -1)) / (ARM[0] + ARM[1]);
+  }));
+}
+console.log(JSON.stringify(reaches));
+"""
+
+
+@needs_node
+def test_the_arms_of_the_rider_reach_the_bar(node_folder):
+    """On every bicycle with a rider, also with the bar turned by half a radian."""
+    (node_folder / "reach.js").write_text(REACH)
+    done = subprocess.run(["node", "reach.js"], cwd=node_folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    reaches = json.loads(done.stdout)
+    assert len(reaches) >= 3
+    assert max(max(shares) for shares in reaches.values()) < 1.0
+
+
 @needs_node
 @pytest.mark.parametrize(
     ("name", "count", "kinds"),
@@ -248,6 +280,7 @@ def test_a_rider_shows_how_it_is_done_while_nobody_steers(offline, name):
 def test_a_ride_is_saved_as_a_table_and_a_link_carries_it(offline):
     """The CSV has one row per frame; the link opens the same ride with its parameters."""
     offline.evaluate(FRAMES, ["self-stable", "", {}, 60])
+    offline.evaluate("ride.paused = true")
     with offline.expect_download() as saved:
         offline.evaluate("document.getElementById('save-csv').onclick()")
     head, *rows = Path(saved.value.path()).read_text().splitlines()
@@ -258,6 +291,7 @@ def test_a_ride_is_saved_as_a_table_and_a_link_carries_it(offline):
     lean = offline.evaluate("ride.frame.output('lean')")
     assert values[-1, names.index("lean_right_rad")] == lean
     offline.evaluate("ride.changes.c = 0.1; ride.engine.say({ parameters: { c: 0.1 } })")
+    offline.evaluate("ride.paused = false")
     offline.evaluate("document.getElementById('language').value = 'de'; ride.showLanguage('de')")
     link = offline.evaluate("ride.link")
     assert link.startswith("file:")

@@ -78,13 +78,17 @@ STEERED_BY_ANGLE = "+angle"
 
 
 UNPACK = """\
-const packed = document.getElementById("vendor");
-const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
-const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-const vendor = document.createElement("script");
-vendor.textContent = await new Response(unpacked).text();
-document.head.append(vendor);"""
-"""Script that runs the compressed bundle of third-party scripts before the modules of the page."""
+if (globalThis.DecompressionStream) {
+  const packed = document.getElementById("vendor");
+  const bytes = Uint8Array.from(atob(packed.textContent), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const vendor = document.createElement("script");
+  vendor.textContent = await new Response(unpacked).text();
+  document.head.append(vendor);
+}"""
+"""Script that runs the compressed bundle of third-party scripts before the modules of the page; old browsers
+cannot decompress it, and draw lines.
+"""
 
 
 def ride_page(

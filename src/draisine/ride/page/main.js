@@ -273,7 +273,7 @@ class Page {
     const view = this.camera.look(focus, frame.output("yaw"), size, up);
     const tracks = this.ways.map((points, k) => ({ points, colour: TRACE[k % 2] }));
     const ghost = this.ghost?.[Math.min(this.history.length, this.ghost.length) - 1];
-    const show = { arrows: at("arrows").checked, mu: this.mu ? Number(this.mu) : Infinity };
+    const show = { arrows: at("arrows").checked, mu: this.mu ? Number(this.mu) : Infinity, ownEyes: this.camera.kind === "onboard" };
     this.picture.draw({ frame, poses: this.poses, view, tracks, ghost, show });
     this.gauges.show(frame);
     this.dial.show(frame);

@@ -5,10 +5,19 @@ import { Solids } from "./solids.js";
 import { add } from "./vectors.js";
 
 const SHIRT = "#E69F00", SKIN = "#c98f6b", TROUSERS = "#37474f", SHOES = "#222222", HELMET = "#f5f5f5";
-const ARM = [0.3, 0.29], LEG = [0.44, 0.46];   // lengths of upper and lower limb, m
+export const ARM = [0.3, 0.29], LEG = [0.44, 0.46];   // lengths of upper and lower limb, m
 const GEAR = 0.4, PEDALLING = 2;               // turns of the cranks per turn of the wheel; drive that needs pedalling, N m
 const HANDS_TIME = 0.25;                       // s in which the hands go to the bar or leave it
 const FORGET_TIME = 1.0;                       // s without a torque after which hands leave the bar
+
+// Hip and middle of the shoulders of a rider who sits on a bicycle, in its zero configuration; arms as long as these
+// reach the grips.
+export function riderPoints({ saddle, grips: [grip] }) {
+  const hip = add(saddle, [0.02, 0, 0.06]);
+  return { hip, shoulder: [Math.min(hip[0] + 0.3, grip[0] - 0.2), 0, Math.max(hip[2] + 0.42, grip[2] + 0.36)] };
+}
+
+export const shoulderOf = (shoulder, side) => add(shoulder, [0, 0.17 * side, -0.01]);
 
 export class RiderFigure {
   // Make the meshes of a rider in a world, for a machine whose upper body leans.
@@ -18,10 +27,7 @@ export class RiderFigure {
     this.points = bicyclePoints(machine);
     const at = (name) => machine.joints.find((one) => one.name === name);
     this.bodies = { frame: at("steer").parent, bar: at("steer").child, torso: at("torso").child };
-    this.hip = add(this.points.saddle, [0.02, 0, 0.06]);
-    // The shoulders are where straight arms would just pass the grips.
-    const [grip] = this.points.grips;
-    this.shoulder = [Math.min(this.hip[0] + 0.3, grip[0] - 0.2), 0, Math.max(this.hip[2] + 0.42, grip[2] + 0.36)];
+    Object.assign(this, riderPoints(this.points));
     this.angle = 0;
     this.hands = 1;
     this.torso = this.newTorso();
@@ -51,8 +57,9 @@ export class RiderFigure {
     return solids.mesh();
   }
 
-  // Move to the poses of a frame.
-  show(frame, poses) {
+  // Move to the poses of a frame; seen from the rider's own eyes, head and torso are not drawn.
+  show(frame, poses, ownEyes) {
+    this.torso.visible = !ownEyes;
     const { points, bodies } = this, main = poses[bodies.frame], torso = poses[bodies.torso];
     this.turnCranks(frame);
     this.moveHands(frame);
@@ -60,7 +67,7 @@ export class RiderFigure {
     this.put(this.cranks, { R: main.R, p: place(main, points.cranks) }, this.angle);
     const forward = main.R.map((row) => row[0]), up = main.R.map((row) => row[2]), left = main.R.map((row) => row[1]);
     for (const { side, meshes, ends, shoe } of this.limbs) {
-      const shoulder = place(torso, add(this.shoulder, [0, 0.17 * side, -0.01]));
+      const shoulder = place(torso, shoulderOf(this.shoulder, side));
       const grip = place(poses[bodies.bar], points.grips[side > 0 ? 0 : 1]);
       const knees = place(torso, add(this.hip, [0.24, 0.15 * side, 0.12]));
       const hand = add(grip, add(knees, grip, -1), 1 - this.hands);

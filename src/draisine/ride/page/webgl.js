@@ -130,7 +130,7 @@ export class WebglPicture {
     this.move(this.bodies, poses);
     this.ghosts.forEach((group) => { group.visible = Boolean(ghost); });
     if (ghost) this.move(this.ghosts, ghost);
-    this.rider?.show(frame, poses);
+    this.rider?.show(frame, poses, show.ownEyes);
     tracks.forEach((track, k) => this.trace(this.traces[k], track.points));
     frame.contacts.forEach((point, k) => this.arrow(this.arrows[k], point, frame.forces[k], show.arrows));
     this.scenery.show(poses[0].p, show.mu, quality.details);
