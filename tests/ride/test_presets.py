@@ -10,9 +10,8 @@ import pytest
 
 import draisine
 from draisine.ride.limits import brake_limit, wheelie_limit
-from draisine.ride.presets import PRESETS
+from draisine.ride.presets import PRESETS, page_words
 from draisine.ride.session import STEP_RATE, RideStatus, Session
-from draisine.ride.words import page_words
 from draisine.vehicles import parameter_set
 
 WORDS = {"half": 0.5, "two": 2.0, "four": 4.0, "five": 5.0, "ten": 10.0}

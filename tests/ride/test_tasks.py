@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.ride.presets import PRESETS
-from draisine.ride.words import page_words
+from draisine.ride.presets import PRESETS, page_words
 from ride.conftest import wait_for
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from draisine.ride.words import page_words
+from draisine.ride.presets import page_words
 from ride.conftest import FEW_FRAMES
 
 LANGUAGES = ("en", "fr", "de", "es")

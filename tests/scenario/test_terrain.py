@@ -13,7 +13,7 @@ import draisine
 from draisine.algebra.lie import rotation
 from draisine.errors import ConfigurationError, DataError, ParameterError
 from draisine.experiment.check import compare_expected
-from draisine.experiment.report import describe_events, describe_result, summarise_result
+from draisine.experiment.report import describe_result, event_lines, summarise_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
@@ -319,9 +319,9 @@ def test_the_summary_lists_the_events(jump):
     assert set(last["impulse"]) == {"rear:low", "front:low"}
     assert last["gain"] == pytest.approx(-319.0641, abs=1e-3)
     assert any("lift-off   front:ramp" in line for line in describe_result(jump))
-    many = describe_events(found["events"] * 4)
+    many = event_lines(found["events"] * 4)
     assert many[-1] == "... and 4 more events"
-    gaining = describe_events([last | {"gain": 3.0}])
+    gaining = event_lines([last | {"gain": 3.0}])
     assert "it creates 3 J" in gaining[0]
 
 

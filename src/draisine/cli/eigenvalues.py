@@ -236,7 +236,7 @@ def _print_critical_speeds(
 
     from draisine.errors import ParameterError
     from draisine.experiment.tables.critical import (
-        compute_critical_speeds,
+        compute_critical_table,
         tabulate_critical_speeds,
     )
     from draisine.registry import find
@@ -259,7 +259,7 @@ def _print_critical_speeds(
             f"--set {name}", interval, "0.04:0.12:5", units.get(name, (None, ""))[0]
         )
     fixed = replace(machine, set=[each for each in machine.set or [] if each not in ranges])
-    data = compute_critical_speeds(vehicle, fixed.parameters, fixed.parameter_set, ends)
+    data = compute_critical_table(vehicle, fixed.parameters, fixed.parameter_set, ends)
     if output.json:
         columns = {str(n): x.values for n, x in data.variables.items() if n != "outcome"}
         for name, x in columns.items():

@@ -1,9 +1,14 @@
-"""Predefined rides (presets), each with a lesson: vehicle, initial values, commands and texts."""
+"""Predefined rides (presets), each with a lesson: vehicle, initial values, commands and texts.
 
+The texts of the page in all its languages are in `page/words.js`.
+"""
+
+import json
 import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
@@ -11,7 +16,6 @@ from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.model.quantity import parse_number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
-from draisine.ride.words import page_words, ride_text
 from draisine.scenario.library import load
 from draisine.scenario.terrain import GROUND_TABLES as GROUND_SHAPES
 from draisine.scenario.terrain import WheelPlace
@@ -19,6 +23,24 @@ from draisine.terrain import Terrain
 
 SteeringCommand = Literal["torque", "angle", "lean"]
 """Quantity that the rider controls: steer torque, steer angle, or lean of the upper body."""
+
+
+@cache
+def page_words() -> dict[str, dict[str, str]]:
+    """Return the texts of the page by key, then by language.
+
+    >>> page_words()["weave.title"]["de"]
+    'Pendeln'
+    """
+    text = files("draisine.ride").joinpath("page", "words.js").read_text(encoding="utf-8")
+    table = text.partition("export const WORDS = ")[2].rstrip().rstrip(";")
+    words: dict[str, dict[str, str]] = json.loads(table)
+    return words
+
+
+def ride_text(name: str, part: str) -> str:
+    """Return a part of the English text of a preset (title, lesson, question, answer); "" if it has none."""
+    return page_words().get(f"{name}.{part}", {}).get("en", "")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import xarray
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.experiment.tables.critical import compute_critical_speeds, tabulate_critical_speeds
+from draisine.experiment.tables.critical import compute_critical_table, tabulate_critical_speeds
 from draisine.view.figures import basin, scatter_matrix, sweep, tornado
 
 
@@ -98,7 +98,7 @@ def test_critical_speeds_bound_the_stable_range():
     """The shaded range lies between the weave and the capsize speed, in one panel, and no mark at its
     ends is cut.
     """
-    data = compute_critical_speeds("whipple", {}, None, {"c": (0.04, 0.12, 3)})
+    data = compute_critical_table("whipple", {}, None, {"c": (0.04, 0.12, 3)})
     (axes,) = sweep.draw(data)
     (band,) = axes.collections
     x, y = band.get_paths()[0].vertices.T
@@ -117,7 +117,7 @@ def test_critical_speeds_over_two_parameters_are_a_map():
     the stable range.
     """
     ranges = {"c": (0.04, 0.12, 5), "lam": (0.2, 0.4, 4)}
-    data = compute_critical_speeds("whipple", {}, None, ranges)
+    data = compute_critical_table("whipple", {}, None, ranges)
     alone = draisine.critical_speeds(draisine.compile("whipple", c=0.06, lam=0.4))
     assert float(data.weave.sel(c=0.06, lam=0.4)) == pytest.approx(float(alone.weave), rel=1e-12)
     (axes,) = draisine.plot(data)[:1]

@@ -27,7 +27,7 @@ CRITICAL_SPEEDS = {
 
 
 @with_recipe
-def compute_critical_speeds(
+def compute_critical_table(
     vehicle: str,
     parameters: Mapping[str, Any],
     parameter_set: str | None,
@@ -37,7 +37,7 @@ def compute_critical_speeds(
 
     Each range is (first value, last value, number of values). The dataset has one dimension per range.
 
-    >>> speeds = compute_critical_speeds("whipple", {}, None, {"c": (0.04, 0.12, 3)})
+    >>> speeds = compute_critical_table("whipple", {}, None, {"c": (0.04, 0.12, 3)})
     >>> print(speeds.weave.values.round(3))
     [3.753 4.292 4.696]
     """

@@ -20,7 +20,7 @@ MAX_UNDERSHOOT = 0.4
 the range of the node values.
 """
 
-ROUNDING = 1e-14
+INTERPOLATION_ROUNDING = 1e-14
 """Rounding error of the interpolating polynomial, as a fraction of the largest node value of a step: a margin
 that touches zero without becoming negative is not negative.
 """
@@ -53,7 +53,9 @@ def find_first_negative(t: Floats, margin: Floats) -> float | None:
         return None
     with np.errstate(invalid="ignore"):
         fine = margin @ _TO_FINE.T
-        error = 2.0 * np.abs(margin @ _LAST_TERM) + ROUNDING * np.abs(margin).max(axis=1)
+        error = 2.0 * np.abs(margin @ _LAST_TERM) + INTERPOLATION_ROUNDING * np.abs(margin).max(
+            axis=1
+        )
         dips = (low < 0.0) | (np.minimum(fine.min(axis=1), _vertices(fine)[1].min(axis=1)) < -error)
     if not dips.any():
         return None
