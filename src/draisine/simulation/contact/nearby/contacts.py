@@ -85,6 +85,7 @@ class Nearby:
         self._capacity = capacity
         self._ratio = 1.0  # search margins, as a multiple of the requested ones
         self._region: Region | None = None
+        self._size = 0  # number of contacts; reading it from the record costs more
         self._index: dict[WheelOnFeature, int] | None = None
         wheels = len(query.machine.wheels)
         contacts: ContactColumns = make_record(
@@ -168,6 +169,7 @@ class Nearby:
                 spare = self._ratio * float(np.abs(widening).max())
                 self.until = t + spare / speed if speed > 0.0 else np.inf
         self._index = None
+        self._size = self.record.contacts.size
         self.searches += 1
         self.is_complete = self.query.watches_all
 
@@ -233,7 +235,7 @@ class Nearby:
     # --- the contacts found
 
     def __len__(self) -> int:
-        return int(self.record.contacts.size)
+        return self._size
 
     def __getitem__(self, k: int) -> WheelOnFeature:
         contacts = self.record.contacts
@@ -272,7 +274,7 @@ class Nearby:
         for array in arrays:
             if isinstance(array, np.ndarray) and array is not tables:
                 array[:] = 0
-        self.record.contacts.size = 0
+        self.record.contacts.size = self._size = 0
         self._index = None
 
 
