@@ -330,7 +330,7 @@ def programs():
     for interface in ("fmi2", "fmi3"):
         for name, make in UNITS.items():
             every[f"{name}, {interface}"] = lambda folder, flags, make=make, at=interface: (
-                compile_unit(folder, write_unit(*make(), at), 1.0, 1.0 / 64.0, flags)
+                compile_unit(folder, write_unit(*make(), at), 0.5, 1.0 / 64.0, flags)
             )
         for name in TERRAIN_UNITS:
             every[f"{name}, {interface}"] = lambda folder, flags, name=name, at=interface: (
