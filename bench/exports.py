@@ -281,7 +281,7 @@ def tyred_ride():
     """Return a bicycle on tyres and its initial state."""
     tyre = LoadTyre(11.0, 0.5, 0.1, 0.02)
     system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
-    return system, draisine.state(system, forward_speed=4.6, lean_rate=0.5)
+    return system, draisine.state(system, forward_speed=6.0, lean_rate=0.01)
 
 
 def linked_car():
