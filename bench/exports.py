@@ -24,7 +24,6 @@ import draisine
 from draisine import ContactOptions
 from draisine.algebra.lie import quaternion_product
 from draisine.interop.cosimulation import write_terrain_unit, write_unit
-from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.sensors import Encoder, Imu
@@ -280,9 +279,9 @@ def ride():
 
 def tyred_ride():
     """Return a bicycle on tyres and its initial state."""
-    tyre = BrushTyre(12.0, 0.8, 0.02)
+    tyre = LoadTyre(11.0, 0.5, 0.1, 0.02)
     system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
-    return system, draisine.state(system, forward_speed=4.6, lean_rate=0.5)
+    return system, draisine.state(system, forward_speed=6.0, lean_rate=0.01)
 
 
 def linked_car():
@@ -331,7 +330,7 @@ def programs():
     for interface in ("fmi2", "fmi3"):
         for name, make in UNITS.items():
             every[f"{name}, {interface}"] = lambda folder, flags, make=make, at=interface: (
-                compile_unit(folder, write_unit(*make(), at), 1.0, 1.0 / 64.0, flags)
+                compile_unit(folder, write_unit(*make(), at), 0.5, 1.0 / 64.0, flags)
             )
         for name in TERRAIN_UNITS:
             every[f"{name}, {interface}"] = lambda folder, flags, name=name, at=interface: (

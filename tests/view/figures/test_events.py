@@ -9,7 +9,7 @@ import draisine
 from draisine.errors import ParameterError
 from draisine.experiment.run import run
 from draisine.registry import names
-from draisine.scenario.library import load
+from draisine.scenario.library import load, validate_scenario
 from draisine.view.figures import energies, event_graph, gaps, overview, profile
 from draisine.view.figures.event_graph import contact_set_name
 
@@ -82,7 +82,6 @@ def test_labels_stay_apart_and_inside(jump, bounces):
 
 def test_many_events_and_other_machines_can_be_drawn():
     disc = draisine.compile("rolling_disc")
-    from draisine.scenario.library import validate_scenario
 
     content = {
         "kind": "run",
@@ -117,6 +116,32 @@ def test_the_profile_shows_ground_and_machine(jump, bounces):
     page = overview.draw(jump)
     assert page["top"].get_ylabel() == "z, up (m)"
     assert labels(page["angles"])[0] == "pitch"
+
+
+def test_the_profile_shows_the_ground_below_the_path():
+    """A ball rolls obliquely over a cambered road: its centre is at R / cos(camber) above the drawn line."""
+    radius, camber = 0.1, 0.2
+    content = {
+        "kind": "run",
+        "title": "a ball on a cambered road",
+        "vehicle": {"name": "ball", "parameters": {"radius": radius}},
+        "terrain": {"shape": "road", "x": [-5.0, 10.0], "z": "0*x", "camber": camber},
+        "initial": {"place": {"centre": [0.0, 0.0], "on": "ground"}, "x_speed": 2.0},
+        "run": {"until": 1.0},
+    }
+    data = run(validate_scenario("ball", "ball", content)).data
+    axes = profile.draw(data)
+    line = next(line for line in axes.lines if line.get_label().startswith("mass centre"))
+    first = next(line for line in axes.lines if line.get_label() == "ground")
+    count = len(first.get_xdata())
+    patches = [line.get_xydata() for line in axes.lines if len(line.get_xdata()) == count]
+    points = np.concatenate(patches)
+    points = points[np.isfinite(points).all(axis=1)]
+    points = points[np.argsort(points[:, 0])]
+    x, z = line.get_data()
+    assert np.ptp(z) > 0.1
+    below = np.interp(x, *points.T)
+    assert_allclose(z - below, radius / np.cos(camber), atol=5e-3)
 
 
 def test_level_ground_is_drawn_where_no_terrain_is_known():

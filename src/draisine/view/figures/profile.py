@@ -33,7 +33,7 @@ GROUND_MARGIN = 1.5
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None) -> "Axes":
-    """Draw the ground section along x, the path of the heaviest body's mass centre, and snapshots.
+    """Draw the ground below the path along x, the path of the heaviest body's mass centre, and snapshots.
 
     Snapshots are black at events and grey in between. The vertical axis is opposite to gravity, so that a
     slope is drawn inclined.
@@ -64,7 +64,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     )
     label = "ground"
     for x, z in _ground(restore_terrain(data), path):
-        section = np.column_stack([x, np.full_like(x, np.median(path[:, 1])), z]) @ rotation.T
+        section = np.column_stack([x, _lateral_position(path, x), z]) @ rotation.T
         axes.plot(section[:, 0], section[:, 2], color="black", lw=1.2, label=label)
         label = "_"
     every = every or _snapshot_interval(bodies, t, path)
@@ -112,6 +112,14 @@ def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str
         axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")
 
 
+def _lateral_position(path: Floats, x: Floats) -> Floats:
+    """Return the coordinate y (m) of the path at coordinates x; its median if the path turns back."""
+    # The two samples at the instant of an event may differ by rounding errors.
+    if (np.diff(path[:, 0]) > -1e-9).all():
+        return np.asarray(np.interp(x, np.maximum.accumulate(path[:, 0]), path[:, 1]))
+    return np.full_like(x, np.median(path[:, 1]))
+
+
 def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Floats]]:
     """Yield the section of the ground along x as arrays (x, z) in m, one pair per face.
 
@@ -132,23 +140,26 @@ def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Flo
                 yield x, z
         if feature.kind == "patch" and feature.motion is None:
             x = np.linspace(max(low[0], feature.low[0]), min(high[0], feature.high[0]), 33)
-            y = float(np.median(path[:, 1]))
-            if x[0] < x[-1] and feature.low[1] <= y <= feature.high[1]:
-                yield x, np.asarray(evaluate_patch(feature.cell, x, y).h, float)
+            y = _lateral_position(path, x)
+            is_inside = (feature.low[1] <= y) & (y <= feature.high[1])
+            if x[0] < x[-1] and is_inside.any():
+                z = np.asarray(evaluate_patch(feature.cell, x, y).h, float)
+                yield x, np.where(is_inside, z, np.nan)
 
 
 def _section(feature: Feature, path: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return the section (x, z) of a face below the path, m; z is NaN beyond the borders of the face."""
     N = feature.numbers[:3]
     d = feature.numbers[3]
-    y = float(np.median(path[:, 1]))
     if abs(N[2]) > 1e-6:
         x = np.linspace(low[0], high[0], 2001)
+        y = _lateral_position(path, x)
         z = (d - N[0] * x - N[1] * y) / N[2]
     elif abs(N[0]) > 1e-6:
         z = np.linspace(low[2] - 2.0, high[2], 501)
-        x = np.full_like(z, (d - N[1] * y) / N[0])
+        y = np.full_like(z, np.median(path[:, 1]))
+        x = (d - N[1] * y) / N[0]
     else:
         return np.zeros(1), np.full(1, np.nan)
-    is_inside = [feature.excess(np.array([a, y, b]), N) <= 1e-3 for a, b in zip(x, z, strict=True)]
+    is_inside = [feature.excess(point, N) <= 1e-3 for point in np.column_stack([x, y, z])]
     return x, np.where(is_inside, z, np.nan)
