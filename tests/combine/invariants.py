@@ -49,6 +49,7 @@ from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model.names import label_units
 from draisine.simulation.compare.compliant import Compliant, KelvinVoigt
+from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.standalone.source import write_terrain_simulator
 from draisine.simulation.source import write_simulator
 from draisine.system.tracing import make_readings
@@ -683,7 +684,7 @@ def drop_sampled(c: Combination) -> Deviation:
         simulate(c, state=state, **(given | {"numerics": Numerics(dt=dt)}))
         for dt in (1.0 / 8, 1.0 / 32)
     )
-    if c.solver == "time_stepping":
+    if isinstance(coarse.arcs[-1], SteppedArc):
         # Forces and accelerations of time steps are means since the sample before.
         ends = [run.final() for run in (coarse, fine)]
         away = [np.abs(getattr(ends[0], n) - getattr(ends[1], n)).max(initial=0.0) for n in "qprv"]
