@@ -41,6 +41,9 @@ APPLIES = {
     "drop_sliced": ["benchmark", "motorcycle", "trolley"],
     "drop_many": ["benchmark", "load", "limited"],
     "drop_in_c": ["benchmark", "limited"],
+    "drop_stored": ["benchmark"],
+    "drop_energy": ["benchmark", "motorcycle", "trolley"],
+    "drop_gradient": ["benchmark"],
     "sample_spacing": ALL,
     "slices": ALL,
     "storage": ["benchmark", "load", "legs", "car", "racer", "chain"],
@@ -121,6 +124,21 @@ def test_a_law_holds_in_time_steps(law, text):
     found = judge(law, read_combination(text))
     assert found.kind == "holds", found.text
     assert found.value <= ROUNDING_IN_STEPS, found.text
+
+
+@pytest.mark.parametrize(
+    ("law", "text"),
+    [
+        ("drop_sliced", "whipple, mu=0.9, solver=time_stepping, ground=shaken, seed=3"),
+        ("drop_sampled", "segway, drift=none, solver=time_stepping, ground=shaken, seed=795"),
+        ("drop_many", "trolley stops=near, mu=0.4, solver=time_stepping, ground=hills, seed=5"),
+        ("drop_energy", "car, mu=0.4, solver=time_stepping, impact=moreau, ground=hills, seed=6"),
+        ("drop_mirrored", "skateboard, mu=0.9, solver=time_stepping, ground=kerb, seed=8"),
+    ],
+)
+def test_a_law_holds_for_other_grounds_and_solvers(law, text):
+    found = judge(law, read_combination(text))
+    assert found.kind == "holds", found.text
 
 
 @pytest.mark.parametrize("text", STEPPED)
