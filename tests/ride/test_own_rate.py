@@ -1,5 +1,9 @@
 """Rides with the user's own equations of motion."""
 
+import asyncio
+import json
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -8,10 +12,12 @@ import draisine
 from draisine.cli import main
 from draisine.errors import ParameterError, SimulationError, UnknownNameError
 from draisine.ride.presets import presets_with_rate
+from draisine.ride.server import RideServer
 from draisine.ride.session import RideStatus, Session
 
 REFERENCE = """
 import numpy as np
+from beside_the_file import upper_body_mass
 import draisine
 from draisine.mechanics.formulations.bicycle.partitioned import Partitioned
 
@@ -25,7 +31,7 @@ def equations(**structure):
     return rate
 
 without_body = equations()
-with_body = equations(mU=30.0)
+with_body = equations(mU=upper_body_mass)
 
 def too_short(t, y, u):
     return y[:3]
@@ -39,8 +45,11 @@ def fails_later(t, y, u):
 
 
 @pytest.fixture
-def ride(tmp_path):
+def ride(tmp_path, monkeypatch):
     """Return a function that starts a ride with a function of the file above."""
+    monkeypatch.setattr("sys.path", [*sys.path])  # the folder of the file is added
+    monkeypatch.delitem(sys.modules, "beside_the_file", raising=False)
+    (tmp_path / "beside_the_file.py").write_text("upper_body_mass = 30.0")
     (tmp_path / "mine.py").write_text(REFERENCE)
 
     def start(name, function="without_body"):
@@ -121,6 +130,20 @@ def test_parameters_belong_to_the_file(ride):
     assert not description["sliders"]
     assert not description["sets"]
     assert not description["grounds"]
+
+
+def test_the_server_offers_only_the_rides_of_the_function(tmp_path, ride):
+    ride("weave")  # writes the file
+    presets = presets_with_rate(f"{tmp_path / 'mine.py'}:without_body", "weave")
+    server = RideServer("weave", 1, None, presets)
+    sent = []
+
+    class Socket:
+        async def send_text(self, text):
+            sent.append(json.loads(text))
+
+    asyncio.run(server.choose(Socket(), "weave"))
+    assert list(sent[-1]["scene"]["presets"]) == list(presets)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_figure_is_shown_below_the_cell(ride, cell):
     axes = ride.plot()
     (picture,) = cell
     assert picture.data.startswith(b"\x89PNG")
-    assert axes.figure is not None
+    assert axes[0].figure is not None
 
 
 @pytest.mark.parametrize("figure", ["path", "top", "forces", "overview"])

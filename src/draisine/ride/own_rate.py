@@ -6,9 +6,11 @@ With a leaning upper body its angle eta follows psi, and etadot follows psidot. 
 draisine. `u` contains the inputs by name: the torques of the joints (N m) and the components of the push (N).
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from math import ceil
+from pathlib import Path
 
 import numpy as np
 
@@ -26,7 +28,13 @@ Rate = Callable[[float, Floats, Mapping[str, float]], Floats]
 
 @cache
 def load_rate(which: str) -> Rate:
-    """Return the user's function (FILE.py:function); the file is executed once."""
+    """Return the user's function (FILE.py:function); the file is executed once.
+
+    As for `python FILE.py`, the file can import modules of its own folder.
+    """
+    folder = str(Path(which.removesuffix(".py").partition(".py:")[0]).resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
     rate: Rate = find("rate", which)
     return rate
 

@@ -256,7 +256,9 @@ class RideServer:
         self.name = name
         self.pace = self.session.preset.pace
         await self.describe(socket)
-        for other in sorted(PRESETS, key=lambda each: PRESETS[each].ground is not None):
+        # The user's own equations of motion can ride some of the presets only.
+        offered = [other for other in PRESETS if other in self.presets]
+        for other in sorted(offered, key=lambda each: PRESETS[each].ground is not None):
             self.preparation(other)
 
     def preparation(self, name: str) -> "asyncio.Task[None]":

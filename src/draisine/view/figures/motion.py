@@ -54,7 +54,7 @@ MIN_LEAN = 0.05
 """Initial lean (rad) below which the vehicle counts as upright."""
 
 
-def shows_two_wheeler(data: "Dataset") -> bool:
+def leans_and_steers(data: "Dataset") -> bool:
     """Return whether the data are a run of a vehicle with two wheels in a row that leans and steers."""
     if data.sizes.get("time", 0) < 2 or any(name not in data for name in MAIN_ANGLES):
         return False
@@ -65,7 +65,7 @@ def shows_best(data: "Dataset") -> bool:
     """Return whether this figure is the default: for a two-wheeler on level ground, without lift-off and
     impacts.
     """
-    if not shows_two_wheeler(data) or read_events(data):
+    if not leans_and_steers(data) or read_events(data):
         return False
     return not np.any(restore_bodies(data).model.gravity[:2])
 
@@ -88,7 +88,7 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
         The axes.
     """
     check_run(data)
-    if not shows_two_wheeler(data):
+    if not leans_and_steers(data):
         raise ParameterError(
             "The figure motion needs a run of a vehicle with two wheels that leans and steers. Draw the "
             "figure path or histories."

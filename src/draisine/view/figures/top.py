@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MAX_OVERLAP = 0.3
 """Largest overlap of two snapshots in both directions, relative to their size."""
 
-PALE_SNAPSHOT_OPACITY = 0.35
+COVERED_OPACITY = 0.35
 """Opacity (0 to 1) of the first snapshot if the last one covers it."""
 
 
@@ -90,7 +90,7 @@ def draw(
             width, colour = (1.8, "black") if name == "rim" else (1.2, GREY)
             axes.plot(
                 magnified[:, 0], magnified[:, 1], color=colour, lw=width, solid_capstyle="round",
-                alpha=PALE_SNAPSHOT_OPACITY if is_pale else 1.0, zorder=3 if is_thinned else 2,
+                alpha=COVERED_OPACITY if is_pale else 1.0, zorder=3 if is_thinned else 2,
             )  # fmt: skip
         centre = origin + scale * (mass_centre(bodies, heaviest, k)[:2] - origin)
         axes.plot(*centre, "D", color=COLOURS[2], markersize=4)
