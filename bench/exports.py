@@ -1,6 +1,6 @@
 """Exported simulators beside native runs: agreement, size and speed in C and JavaScript.
 
-python bench/exports.py            the runs of the table in docs/howto/code.md
+python bench/exports.py            the runs of the table in README.md
 python bench/exports.py sanitize   the same in C, under the address and undefined-behaviour sanitizers
 python bench/exports.py valgrind   the same in C, under valgrind
 
