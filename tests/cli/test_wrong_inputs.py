@@ -90,7 +90,10 @@ COMMANDS = [
     (["run", PASSIVE, "--out", "/proc/run.nc"], "/proc/run.nc: cannot be written"),
     (["run", PASSIVE, "--plot", "/proc/run.png"], "/proc/run.png: cannot be written"),
     (["run", PASSIVE, "--animate", "/proc/run.html"], "/proc/run.html: cannot be written"),
-    (["run", PASSIVE, "--out", "mine.zarr"], "mine.zarr: exists, but is not a Zarr store"),
+    (
+        ["run", PASSIVE, "--out", "mine.zarr"],
+        "mine.zarr: this path exists, but is not a Zarr store",
+    ),
     (["run", PASSIVE, "--initial", "lean"], "for example --initial lean=10deg"),
     (["equations", "whipple", "--mode", "front"], "for example --mode front=open"),
     (["equations", "whipple", "--formulation", "absolut"], "Did you mean 'absolute'?"),
@@ -156,14 +159,17 @@ COMMANDS = [
         ["equations", "cart_pole", "--explain", "--linear"],
         "--linear cannot be combined with --explain",
     ),
-    (["equations", "whipple", "--linear", "--as", "python"], "--linear needs --as paper, c, "),
+    (
+        ["equations", "whipple", "--linear", "--as", "python"],
+        "--linear applies to pages only: use --as paper, c, ",
+    ),
     (["equations", "whipple", "--linear", "--program", "observe"], "Leave out --program"),
     (["equations", "whipple", "--mode", "front=flying"], "front"),
     (["equations", "whipple", "--mode", "middle=open"], "no contact 'middle'"),
     (["plot", "nowhere.nc"], "nowhere.nc: no such file"),
-    (["plot", "broken.nc"], "broken.nc: cannot be read as a dataset"),
+    (["plot", "broken.nc"], "broken.nc: the file cannot be read as a dataset"),
     (["plot", "notes.txt"], "results are .nc or .zarr"),
-    (["run", "broken.nc"], "broken.nc: cannot be read as a dataset"),
+    (["run", "broken.nc"], "broken.nc: the file cannot be read as a dataset"),
     (["list", "wheelbarrows"], "Kinds: vehicles, scenarios, sets"),
     (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB is set twice"),
     (
@@ -204,7 +210,7 @@ COMMANDS = [
     (["run", "meijaard2007/matrices", "--animate", "run.gif"], "--animate needs a motion"),
     (["run", "mauny2018/contact-maps", "--animate", "run.html"], "of the kind 'map'"),
     (["animate", "nowhere.nc", "run.gif"], "nowhere.nc: no such file"),
-    (["animate", "broken.nc"], "broken.nc: cannot be read as a dataset"),
+    (["animate", "broken.nc"], "broken.nc: the file cannot be read as a dataset"),
     (["animate", "notes.txt", "run.gif"], "results are .nc or .zarr"),
     (["animate", "notes.txt", "run.txt"], ".gif, .mp4, .html"),
 ]
@@ -236,7 +242,7 @@ FILES = [
     (GOOD + "[[inputs]]\nshape = 'step'\ninput = 'steer'\nvalu = 1.0", "Did you mean 'value'?"),
     (
         GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,1,2]\nvalues=[1,2]",
-        "inputs[0]: input 'steer': 3 times but 2 values",
+        "inputs[0]: input 'steer': the table has 3 times but 2 values",
     ),
     (
         GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,'soon']\nvalues=[1,2]",

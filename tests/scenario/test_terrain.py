@@ -13,7 +13,7 @@ import draisine
 from draisine.algebra.lie import rotation
 from draisine.errors import ConfigurationError, DataError, ParameterError
 from draisine.experiment.check import compare_expected
-from draisine.experiment.report import describe_result, event_lines, summarise_result
+from draisine.experiment.report import describe_result, format_events, summarise_result
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
@@ -319,9 +319,9 @@ def test_the_summary_lists_the_events(jump):
     assert set(last["impulse"]) == {"rear:low", "front:low"}
     assert last["gain"] == pytest.approx(-319.0641, abs=1e-3)
     assert any("lift-off   front:ramp" in line for line in describe_result(jump))
-    many = event_lines(found["events"] * 4)
+    many = format_events(found["events"] * 4)
     assert many[-1] == "... and 4 more events"
-    gaining = event_lines([last | {"gain": 3.0}])
+    gaining = format_events([last | {"gain": 3.0}])
     assert "it creates 3 J" in gaining[0]
 
 
@@ -395,7 +395,7 @@ WRONG = [
     ("[terrain]\nshape = 'ramp'\nslope = '10deg'\n", "terrain.drop: is missing"),
     (
         "[terrain]\nshape = 'ramp'\nslope = '10deg'\ndrop = -1\n",
-        "terrain.drop = -1: -1 is not greater",
+        "terrain.drop = -1: the drop -1 m must be greater than zero",
     ),
     (
         "[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n",
@@ -426,7 +426,7 @@ WRONG = [
     (
         "[terrain]\nshape = 'faces'\n"
         "faces = [{name = 'a', normal = [0, 0, 1]}, {name = 'a', normal = [1, 0, 0]}]\n",
-        "several faces or edges with the name 'a'",
+        "several faces or edges have the name 'a'",
     ),
     (MOVING.format(""), "terrain.faces[0].motion = {}: needs one of slide, shake and turn"),
     (MOVING.format("shake = [0, 0, 1]"), "a shake needs a rate"),

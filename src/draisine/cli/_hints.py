@@ -165,7 +165,7 @@ def check_separators(arguments: Sequence[str]) -> None:
         are_assignments = "=" in value and "=" in following and not following.startswith("-")
         if option in ("--initial", "--set", "--mode") and are_assignments:
             raise ParameterError(
-                f"Repeat the option {option} for each value: {option} {value} {option} {following}"
+                f"Repeat {option} for each value: {option} {value} {option} {following}"
             )
     after = list(arguments[arguments.index("--speed") + 1 :]) if "--speed" in arguments else []
     speeds = list(takewhile(lambda x: x.replace(".", "", 1).isdigit(), after))

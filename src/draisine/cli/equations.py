@@ -223,7 +223,8 @@ def _check_scenario(
     for option, value in options.items():
         if value:
             raise ParameterError(
-                f"--scenario describes the machine and its start; change the scenario instead of {option}."
+                f"--scenario describes the machine and its initial state. "
+                f"Change the scenario instead of {option}."
             )
 
 

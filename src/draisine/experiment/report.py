@@ -280,7 +280,7 @@ def _describe_motion(result: Result, content: Mapping[str, Any]) -> list[str]:
     if content["maximum_gap"] is not None:
         opened = "; contacts were open" if content["maximum_gap"] > OPEN_GAP else ""
         lines.append(f"maximum gap of a contact: {content['maximum_gap']:.1e} m{opened}")
-    lines += event_lines(content["events"])
+    lines += format_events(content["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
     if (wheels := _list_airborne_wheels(result)) is not None:
@@ -304,7 +304,7 @@ def _list_airborne_wheels(result: Result) -> str | None:
     return "" if above[-1].all() else f", {' and '.join(map(str, names))}"
 
 
-def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
+def format_events(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return one text line per event: time, kind, contacts and normal impulses."""
     lines = []
     for event in events[:MAX_LISTED_ITEMS]:

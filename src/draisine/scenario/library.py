@@ -359,8 +359,8 @@ def _find_shipped(where: str) -> tuple[str, str]:
         raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr files.")
     if matches:
         raise UnknownNameError(
-            f"Several scenarios have the name {where!r}. Use the full name: "
-            f"{' or '.join(sorted(matches))}."
+            f"Several scenarios have the name {where!r}: "
+            f"{' or '.join(sorted(matches))}? Use the full name."
         )
     raise UnknownNameError(
         f"Unknown scenario {where!r}. {_suggest_scenario(where)} See `draisine list scenarios`; a file "

@@ -43,7 +43,7 @@ class Compiled:
         """Return the same machine code bound to other parameters, without loading it again."""
         other = object.__new__(Compiled)
         other.__dict__.update(self.__dict__, _parameters=parameters)
-        for cached in ("table", "_buffers"):
+        for cached in ("table", "_thread_buffers"):
             other.__dict__.pop(cached, None)
         return other
 

@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from analysis.published import appendix_a
 from draisine import compile
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import Critical, compute_critical_speeds, critical_speeds
+from draisine.analysis.bicycle.critical import Critical, critical_speeds, critical_speeds_of
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
@@ -234,7 +234,7 @@ def test_the_equations_of_the_paper_give_the_benchmark() -> None:
     ids=str,
 )
 def test_errata_of_the_print(wrong: dict[str, Any], weave: float, capsize: float) -> None:
-    held(compute_critical_speeds(Paper(**wrong).matrices()), weave, capsize)
+    held(critical_speeds_of(Paper(**wrong).matrices()), weave, capsize)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_errata_of_the_print(wrong: dict[str, Any], weave: float, capsize: float
     ],
 )
 def test_coarse_differences(step: float, closed: bool, weave: float, capsize: float) -> None:
-    held(compute_critical_speeds(Paper(step=step, closed=closed).matrices()), weave, capsize)
+    held(critical_speeds_of(Paper(step=step, closed=closed).matrices()), weave, capsize)
 
 
 # Other bicycles
@@ -288,7 +288,7 @@ def formal_speeds(changes: dict[str, float]) -> Critical:
     found = appendix_a(p)
     zero = np.zeros((2, 2))
     K = p["g"] * found["K0"]
-    return compute_critical_speeds(
+    return critical_speeds_of(
         Canonical(found["M"], zero, found["C1"], K, found["K2"], np.array(p["g"]))
     )
 
@@ -362,7 +362,7 @@ def test_a_change_of_one_stiffness_explains_only_the_capsize_speed() -> None:
     for (name, i, j), (factor, weave) in wanted.items():
         part = getattr(ours, name).copy()
         part[i, j] *= factor
-        found = compute_critical_speeds(replace(ours, **{name: part}))
+        found = critical_speeds_of(replace(ours, **{name: part}))
         assert_allclose(found.capsize, 6.8, atol=5e-3)
         assert_allclose(found.weave, weave, atol=2e-3)
         assert not explains(found)

@@ -24,7 +24,7 @@ from analysis.published import (
     appendix_a,
 )
 from draisine import compile, state
-from draisine.analysis.bicycle.critical import compute_critical_speeds, critical_speeds
+from draisine.analysis.bicycle.critical import critical_speeds, critical_speeds_of
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import track_eigenvalues
@@ -72,7 +72,7 @@ def test_a_sweep_is_many_bicycles() -> None:
         assert_allclose(getattr(swept[2, 0], name), getattr(one, name), rtol=1e-12, atol=1e-12)
     speeds = critical_speeds(BICYCLE, mB=masses, c=trails)
     assert speeds.weave.shape == (3, 2)
-    assert_allclose(speeds.weave[2, 0], compute_critical_speeds(one).weave, rtol=1e-12)
+    assert_allclose(speeds.weave[2, 0], critical_speeds_of(one).weave, rtol=1e-12)
 
 
 def test_eigenvalues_are_exact_at_rest() -> None:
@@ -182,7 +182,7 @@ def test_a_weave_speed_may_be_that_of_a_real_eigenvalue() -> None:
 
 def test_a_reversed_handlebar_has_its_own_capsize_speed() -> None:
     matrices = canonical_matrices(BICYCLE, about={"steer": math.pi})
-    assert_allclose(compute_critical_speeds(matrices).capsize, REVERSED_START["speed"], rtol=1e-12)
+    assert_allclose(critical_speeds_of(matrices).capsize, REVERSED_START["speed"], rtol=1e-12)
 
 
 def test_two_masses_on_skates_are_stable_without_trail_or_spin() -> None:

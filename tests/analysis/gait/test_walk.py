@@ -56,7 +56,7 @@ def test_touch_down_conserves_the_angular_momentum_about_the_new_foot(compass):
     """The ground force acts at the new foot only, so the angular momentum about this foot is
     conserved, and so is that of the old leg about the hip.
     """
-    impact = compass.step(COMPASS)[2]
+    impact = compass.take_step(COMPASS)[2]
     _, _, left, right = impact.r
     hip = np.array([np.sin(right), np.cos(right)])
     up = {"left": np.array([np.sin(left), np.cos(left)]), "right": hip}
@@ -169,7 +169,7 @@ def test_steps_name_feet_and_joints_that_are_there(steps, named):
 
 def test_it_walks_on_a_terrain_by_itself(compass):
     """The contact engine locates the impacts of the map; disarmed feet do not touch."""
-    start = compass.state(compass.cycle(COMPASS).x)
+    start = compass.public_state(compass.cycle(COMPASS).x)
     run = draisine.simulate(compass.system, start, 2.3, terrain=draisine.terrain.plane())
     found = [(event.kind, event.contacts[0][0], event.t) for event in run.events]
     assert [(kind, foot) for kind, foot, _ in found] == [
@@ -189,7 +189,7 @@ def test_without_the_condition_the_foot_scuffs(compass):
         return replace(model, contacts=[replace(foot, armed=None) for foot in model.contacts])
 
     bare = draisine.compile(scuffing, slope=np.radians(3.0))
-    start = compass.state(COMPASS)
+    start = compass.public_state(COMPASS)
     strict = draisine.ContactOptions(solver="events")
     with pytest.raises(SimulationError, match=r"right:ground") as error:
         draisine.simulate(bare, start, 0.7, terrain=draisine.terrain.plane(), contact=strict)
@@ -247,7 +247,7 @@ def test_stairs_with_treads_at_the_footholds_are_equivalent_to_a_slope():
 
 
 def test_it_walks_down_a_step_and_finds_its_gait_again(compass):
-    start = compass.state(compass.cycle(COMPASS).x)
+    start = compass.public_state(compass.cycle(COMPASS).x)
     ground = draisine.terrain.kerb(at=1.0, rise=-0.01)
     run = draisine.simulate(compass.system, start, 8.0, terrain=ground)
     feet = [event.contacts[0] for event in run.events]

@@ -327,7 +327,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
     ("changes", "complaint"),
     [
         ({"IBxz": None}, r"mine\.toml: values\.IBxz is missing"),
-        ({"IBxy": 0.0}, r"mine\.toml: values\.IBxy is unknown\. Did you mean"),
+        ({"IBxy": 0.0}, r"mine\.toml: the key values\.IBxy is unknown\. Did you mean"),
         ({"mB": "nan"}, r"mine\.toml: values\.mB = nan is not finite"),
         ({"mB": "inf"}, r"values\.mB = inf is not finite"),
         ({"mB": "9" * 400}, r"values\.mB = 9{40} is not finite, or too large"),
@@ -346,7 +346,7 @@ def test_wrong_values_are_named(tmp_path: Path, changes: dict[str, object], comp
         ('title = "T"', "", "title is missing"),
         ('title = "T"', 'title = "  "', "title is empty"),
         ('title = "T"', "title = 3", "title = 3 must be a string"),
-        ('form = "benchmark"', 'form = "tesis"', "no form 'tesis'. Did you mean 'thesis'"),
+        ('form = "benchmark"', 'form = "tesis"', "unknown form 'tesis'. Did you mean 'thesis'"),
         ('form = "benchmark"', 'from = "benchmark"', "from is unknown. Did you mean 'form'"),
         ('citation = "C"', "", r"source\.citation is missing"),
         ('note = "N"', 'nota = "N"', r"source\.note is missing"),

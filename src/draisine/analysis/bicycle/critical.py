@@ -95,10 +95,10 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
             (_searched_critical_speeds(TwoWheeler(system.with_parameters(**p))) for p in named),
             shape,
         )
-    return compute_critical_speeds(canonical_matrices(system, **sweep))
+    return critical_speeds_of(canonical_matrices(system, **sweep))
 
 
-def compute_critical_speeds(matrices: Canonical) -> Critical:
+def critical_speeds_of(matrices: Canonical) -> Critical:
     """Return the critical speeds of canonical matrices."""
     shape = matrices.M.shape[:-2]
     return _make_critical(

@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import compute_critical_speeds
+from draisine.analysis.bicycle.critical import critical_speeds_of
 from draisine.analysis.bicycle.straight import (
     PROBE_SPEED,
     Canonical,
@@ -75,7 +75,7 @@ def sensitivities(system: System) -> Sensitivities:
     """
     matrices = canonical_matrices(system)
     changes = canonical_changes(system)
-    critical = compute_critical_speeds(matrices)
+    critical = critical_speeds_of(matrices)
     roots = {
         "weave": (float(critical.weave), 1j * float(critical.weave_frequency)),
         "capsize": (float(critical.capsize), 0.0j),
@@ -117,7 +117,7 @@ def stable_range(system: System) -> tuple[float, dict[str, float]]:
     >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
     1.731879 m/s, 17.4087 m/s per m of trail
     """
-    critical = compute_critical_speeds(canonical_matrices(system))
+    critical = critical_speeds_of(canonical_matrices(system))
     change = sensitivities(system)
     width = float(critical.capsize - critical.weave)
     if np.isnan(width):

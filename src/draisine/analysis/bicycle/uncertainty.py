@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import Critical, compute_critical_speeds
+from draisine.analysis.bicycle.critical import Critical, critical_speeds_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, eigenvalues, is_plain
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.mode_sensitivity import eigenvalue_changes
@@ -151,7 +151,7 @@ def sample(
         system, deviations, count, np.random.default_rng(seed)
     )
     matrices = canonical_matrices(system, **drawn)
-    return eigenmodes_of(matrices, speed), compute_critical_speeds(matrices)
+    return eigenmodes_of(matrices, speed), critical_speeds_of(matrices)
 
 
 def _draw_valid_parameters(

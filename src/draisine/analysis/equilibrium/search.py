@@ -676,7 +676,7 @@ class _MotionSearch:
         if not curvature or "x" in wanted_values or "y" in wanted_values:
             return placed
         machine, _ = self.setup.equations(placed)
-        axis = machine.symmetry.axis()
+        axis = machine.symmetry.rotation_axis()
         if axis is None:
             return placed
         # For a heading along x, the axis of the circle is on the left (+y), at the distance 1 /

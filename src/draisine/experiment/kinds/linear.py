@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, compute_critical_speeds
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_speeds_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -141,7 +141,7 @@ def _compute_eigenvalues(system: System, law: Law | None, speeds: Floats) -> "Da
         return _follow_eigenmodes(TwoWheeler(system, law), speeds)
     matrices = canonical_matrices(system)
     modes = eigenmodes_of(matrices, speeds)
-    critical = compute_critical_speeds(matrices)
+    critical = critical_speeds_of(matrices)
     data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
         "C0": (("row", "column"), matrices.C0, "kg m2/s"),

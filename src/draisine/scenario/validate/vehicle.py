@@ -106,8 +106,8 @@ def _find_vehicle(name: str) -> Any:
         if not is_parameter_file(name) and name not in parameter_sets("whipple"):
             raise
         raise UnknownNameError(
-            f"{name} is a parameter set, not a vehicle. Use the vehicle whipple with "
-            f"--parameter-set {name}."
+            f"{name} is a parameter set, not a vehicle. "
+            f"Did you mean whipple --parameter-set {name}?"
         ) from None
 
 

@@ -61,7 +61,7 @@ class Stance:
     arms_aside: Annotated[float, "m", "distance of an arm from the middle"] = 0.23
 
 
-def make_stance_rider(stance: Stance | None, other_options: dict[str, object]) -> Parts:
+def make_rider_on_pedals(stance: Stance | None, other_options: dict[str, object]) -> Parts:
     """Return the bodies and joints of a standing rider; `other_options` are the options of other riders
     by name.
     """

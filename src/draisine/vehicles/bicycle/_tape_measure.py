@@ -242,7 +242,7 @@ def from_tape_measure(
             raise ParameterError(
                 "stance = True is a complete rider and excludes leaning, arms and legs."
             )
-        limbs["stance"], rider = _estimate_stance(
+        limbs["stance"], rider = _make_rider_on_pedals(
             rider, rider_mass, rider_height, (saddle, cranks, grips), said
         )
     bodies = (
@@ -617,7 +617,7 @@ def _make_moving_legs(
     return table, bodies
 
 
-def _estimate_stance(
+def _make_rider_on_pedals(
     segments: dict[str, _PlaneMass],
     mass: float,
     height: float,

@@ -35,7 +35,7 @@ from draisine.vehicles.bicycle._flexible import (
 )
 from draisine.vehicles.bicycle._outputs import outputs
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
-from draisine.vehicles.bicycle._stance import Stance, make_stance_rider
+from draisine.vehicles.bicycle._stance import Stance, make_rider_on_pedals
 from draisine.vehicles.bicycle._thesis import THESIS_FORM
 
 SYMBOLS = {
@@ -165,7 +165,7 @@ def whipple(
         _rider.make_upper_body(frame, mU, upper, torso, saddle),
         _rider.make_arms(arms, "frame" if mU is None else "upper_body"),
         _rider.make_legs(legs, pedalling),
-        make_stance_rider(stance, {"mU": mU, "seat": seat, "arms": arms, "legs": legs}),
+        make_rider_on_pedals(stance, {"mU": mU, "seat": seat, "arms": arms, "legs": legs}),
     )
     compliance = Flexible() if flexible is None else flexible
     # Static load of the front springs, from the moment balance about the rear contact. The ground,
