@@ -44,7 +44,7 @@ from draisine.experiment.sweep.store import SweepStore
 
 if sys.argv[1] == "foreground":  # tests that run as a background job inherit an ignored SIGINT
     signal.signal(signal.SIGINT, signal.default_int_handler)
-write, written = SweepStore.write, []
+write, written = SweepStore.write_chunk, []
 def write_and_wait(store, k, table):
     write(store, k, table)
     written.append(k)
@@ -53,7 +53,7 @@ def write_and_wait(store, k, table):
         if Path(awaited).exists():
             break
         time.sleep(0.01)
-SweepStore.write = write_and_wait
+SweepStore.write_chunk = write_and_wait
 sys.exit(main(["sweep", "discs.toml", "--out", "a.zarr", *sys.argv[2:]]))
 """
 """A sweep on the command line that waits for a minute when three and when four chunks are stored."""
@@ -243,7 +243,7 @@ def full_disk(monkeypatch):
     def called(store, k, table):
         calls.append(k)
         if len(calls) == 3:
-            group = store._group
+            group = store._zarr_group
             monkeypatch.setitem(store.__dict__, "_group", Full(group))
         return write(store, k, table)
 

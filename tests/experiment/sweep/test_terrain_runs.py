@@ -92,7 +92,7 @@ def rows_alone(monkeypatch, study):
     with monkeypatch.context() as patch:
         patch.setattr(TerrainRuns, "can_run_together", lambda self, paths: False)
         study._lanes.cache_clear()
-        rows = study.rows(0, study.design.count)
+        rows = study.simulate_range(0, study.design.count)
     study._lanes.cache_clear()
     return rows
 
@@ -108,7 +108,7 @@ def assert_equal_rows(together, alone):
 def test_rows_equal_those_of_single_runs(tmp_path, monkeypatch, case):
     study = runner(tmp_path, JUMP.format(outputs=OUTPUTS, over=CASES[case]))
     assert study.task_size == TERRAIN_TASK
-    together = study.rows(0, study.design.count)
+    together = study.simulate_range(0, study.design.count)
     assert_equal_rows(together, rows_alone(monkeypatch, study))
     assert together.outcome.tolist() == OUTCOMES.get(case, ["completed"] * len(together.outcome))
 
@@ -117,14 +117,14 @@ def test_rows_equal_those_of_single_runs(tmp_path, monkeypatch, case):
 def test_seeds_of_rough_ground(tmp_path, monkeypatch, threads):
     study = runner(tmp_path, ROUGH.format(over=SEEDS.format(list(range(6)))))
     study.threads = threads
-    together = study.rows(0, 6)
+    together = study.simulate_range(0, 6)
     assert_equal_rows(together, rows_alone(monkeypatch, study))
     assert len(set(together.outputs["final position[x]"])) == 6
 
 
 def test_a_start_inside_the_ground_is_no_start(tmp_path, monkeypatch):
     study = runner(tmp_path, ROUGH.format(over='"terrain.at" = [2.0, 0.4]'))
-    together = study.rows(0, 2)
+    together = study.simulate_range(0, 2)
     assert together.outcome.tolist() == ["completed", "no such start"]
     assert_equal_rows(together, rows_alone(monkeypatch, study))
 
@@ -150,7 +150,7 @@ def test_twenty_rides_are_resumed(tmp_path, monkeypatch):
         return original(self, first, last)
 
     monkeypatch.setattr(Runner, "simulate_range", interrupt)
-    with pytest.raises(draisine.errors.SimulationError, match="keeps 3 of 5 chunks"):
+    with pytest.raises(draisine.errors.SimulationError, match="contains 3 of 5 chunks"):
         draisine.sweep(str(path), str(tmp_path / "resumed.zarr"), workers=1)
     calls.clear()
     calls.extend([None] * 4)

@@ -117,7 +117,7 @@ def test_numbers_of_compliant_parts_are_parameters():
     assert again.parameters["flexible_steer_damper"] == 2.0
     with pytest.raises(ParameterError, match=r"flexible: no 'fork'\. Did you mean 'fork_bend'"):
         draisine.compile("whipple", flexible={"fork": 1.0})
-    with pytest.raises(ParameterError, match="front_tyre: camber, relaxation not given"):
+    with pytest.raises(ParameterError, match="front_tyre: camber, relaxation missing"):
         draisine.compile("whipple", front_tyre={"name": "load_tyre", "cornering": 11.0})
     with pytest.raises(ParameterError, match=r"`name` is missing\. A tyre has a name \(brush_tyre"):
         draisine.compile("whipple", front_tyre={"cornering": 11.0})
