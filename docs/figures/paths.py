@@ -4,6 +4,6 @@ from pathlib import Path
 
 import draisine
 
-for name in ("passive-stabilisation", "ramp-jump"):
+for name, figure in (("passive-stabilisation", "motion"), ("ramp-jump", "path")):
     picture = Path(__file__).with_name(f"{name}.png")
-    draisine.plot(draisine.run(f"mauny2018/{name}"), "path", picture)
+    draisine.plot(draisine.run(f"mauny2018/{name}"), figure, picture)

@@ -116,7 +116,7 @@ def test_mistakes_in_a_cycle_scenario(capsys, old, new, told):
             "--scan varies phase. Leave out",
         ),
         (["cycles", "rocr", "--set", "phase=1", "--phase", "2"], "Use only one of these options"),
-        (["cycles", "rocr", "--over", "phase"], "--over phase needs --scan"),
+        (["cycles", "rocr", "--over", "phase"], "--over phase needs a range: add --scan"),
         (["cycles", "rocr", "--set", "fase=1"], "phase"),
         (["cycles", "rocr", "--joint", "loose"], "loose"),
     ],

@@ -50,13 +50,13 @@ def test_errors_name_the_damaged_attribute(data):
 
 @pytest.mark.parametrize("name", ["orientation", "position", "energy"])
 def test_figures_name_a_missing_variable(data, name):
-    with pytest.raises(DataError, match=f"No variable named '{name}'"):
+    with pytest.raises(DataError, match=f"[Nn]o variable named '{name}'"):
         draisine.plot(data.drop_vars(name), "overview")
 
 
 @pytest.mark.parametrize("name", ["shape", "speeds", "accelerations", "contact_point", "gap"])
 def test_replays_name_a_missing_variable(data, name, tmp_path):
-    with pytest.raises(DataError, match=f"No variable named '{name}'"):
+    with pytest.raises(DataError, match=f"[Nn]o variable named '{name}'"):
         draisine.animate(data.drop_vars(name), tmp_path / "a.html")
 
 

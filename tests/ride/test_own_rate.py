@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -142,7 +143,9 @@ def test_the_server_offers_only_the_rides_of_the_function(tmp_path, ride):
         async def send_text(self, text):
             sent.append(json.loads(text))
 
-    asyncio.run(server.choose(Socket(), "weave"))
+    # A thread of its own: tests of the page leave an event loop running in this one
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(server.choose(Socket(), "weave"))).result()
     assert list(sent[-1]["scene"]["presets"]) == list(presets)
 
 

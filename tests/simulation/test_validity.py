@@ -203,7 +203,7 @@ def test_friction_that_no_road_has_is_a_warning():
     with pytest.warns(ValidityWarning, match=r"the friction demand exceeds 1\.5") as caught:
         result = draisine.run("car-four-arcs", changes=without)
     assert len(caught) == 1
-    assert result.validity.is_valid_for_system and result.validity.friction_needed > 1.5
+    assert result.validity.sound and result.validity.friction_needed > 1.5
     assert "the friction demand exceeds 1.5 (largest 1.76)" in str(result.validity)
 
 
@@ -226,7 +226,7 @@ def test_a_slow_bicycle_is_not_believed():
     changes = {"initial.forward_speed": 1.0, "run.until": 3.0}
     result = draisine.run("mauny2018/passive-stabilisation", changes=changes)
     found = result.validity
-    assert not found.is_valid_for_system
+    assert not found.sound
     assert found.pull_from is not None or found.fall_from is not None
     assert "not physically valid" in str(found)
     stored = json.loads(result.data.attrs["validity"])

@@ -166,8 +166,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
     The system releases the lock if the process dies. On systems without file locks nothing is checked.
 
-    >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder)):
-    ...     with lock(Path(folder)):
+    >>> with tempfile.TemporaryDirectory() as folder, lock_folder(Path(folder)):
+    ...     with lock_folder(Path(folder)):
     ...         pass
     Traceback (most recent call last):
     ...

@@ -22,7 +22,7 @@ Outputs = Mapping[str, Sequence[Any]]
 def list_languages() -> tuple[str, ...]:
     """Return the names of all output formats of equations: programming languages, JSON, typeset pages.
 
-    >>> "c" in languages(), "paper" in languages()
+    >>> "c" in list_languages(), "paper" in list_languages()
     (True, True)
     """
     return (*(name for name in names("target") if name != "native"), "json", *list_page_languages())

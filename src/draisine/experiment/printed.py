@@ -260,7 +260,7 @@ def _compare_digits(number: PrintedNumber, computed: float | str) -> tuple[bool,
     """Return whether a computed value rounds to the printed number, and whether it differs by one
     printed digit at most.
 
-    >>> _compare(PrintedNumber("", "", "", "4.2"), 4.292), _compare(PrintedNumber("", "", "", "> 2"), 3.7)
+    >>> _compare_digits(PrintedNumber("", "", "", "4.2"), 4.292), _compare_digits(PrintedNumber("", "", "", "> 2"), 3.7)
     ((False, True), (True, True))
     """
     if isinstance(computed, str):
@@ -283,7 +283,7 @@ def _compare_digits(number: PrintedNumber, computed: float | str) -> tuple[bool,
 def _unit_of_last_digit(printed_number: str) -> float:
     """Return one unit of the last digit of a printed number.
 
-    >>> _last_digit("4.622"), _last_digit("1870"), _last_digit("1e-12")
+    >>> _unit_of_last_digit("4.622"), _unit_of_last_digit("1870"), _unit_of_last_digit("1e-12")
     (0.001, 1.0, 1e-12)
     """
     mantissa, _, exponent = printed_number.lower().partition("e")
@@ -407,15 +407,13 @@ def _compute_drift_time(drift: float) -> float:
     return 1e-3 / drift
 
 
-def _compute_correction_difference(series_name: str) -> float:
+def _compute_correction_difference(series: str) -> float:
     """Return the largest difference of a time series between runs with and without the drift
     correction, eq. (2.41) of Mauny's thesis (2018).
     """
     corrected = _find_result("mauny2018/drift-corrected")
     plain = _find_result("mauny2018/drift-corrected", {"run.drift": "none"})
-    difference = evaluate_series(series_name, corrected.bodies) - evaluate_series(
-        series_name, plain.bodies
-    )
+    difference = evaluate_series(series, corrected.bodies) - evaluate_series(series, plain.bodies)
     return float(np.abs(difference).max())
 
 

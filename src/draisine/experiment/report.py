@@ -230,7 +230,7 @@ def _round_for_print(number: float, unit: str) -> float:
 
     The bound is 1e-8 in SI units. It is larger for degrees, because 1e-7 rad is 6e-6 deg.
 
-    >>> _clean(-7.4e-6, "deg"), _clean(-7.4e-6, "m")
+    >>> _round_for_print(-7.4e-6, "deg"), _round_for_print(-7.4e-6, "m")
     (0.0, -7.4e-06)
     """
     return 0.0 if abs(number) < (1e-5 if unit.startswith("deg") else 1e-8) else float(number)
@@ -368,7 +368,7 @@ def describe_stability_changes(data: Any) -> list[str]:
 def _format_frequency(frequency: float) -> str:
     """Format the frequency (rad/s) of an eigenmode at its stability limit; zero means a real eigenvalue.
 
-    >>> _frequency_text(31.4), _frequency_text(0.0)
+    >>> _format_frequency(31.4), _format_frequency(0.0)
     (' at 31.4 rad/s (5.00 Hz)', ' (a real eigenvalue)')
     """
     return (

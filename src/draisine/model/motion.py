@@ -293,7 +293,7 @@ def motion_from_table(table: Mapping[str, Any]) -> JointMotion:
 
     Examples
     --------
-    >>> motion_of({"name": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
+    >>> motion_from_table({"name": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
     0.5
     """
     name = str(table["name"])

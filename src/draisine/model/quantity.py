@@ -85,7 +85,7 @@ def _parse_quantity(text: str, unit: str | None) -> float:
 def si_factor(unit: str) -> tuple[float, str]:
     """Return the factor that converts a unit to SI units and radians, and the SI unit.
 
-    >>> print(*in_si_units("deg/s"), *in_si_units("km/h"), *in_si_units("N"))
+    >>> print(*si_factor("deg/s"), *si_factor("km/h"), *si_factor("N"))
     0.017453292519943295 rad/s 0.2777777777777778 m/s 1.0 N
     """
     other = {"ms": (1e3, "s")} | {own: (x, meant) for (own, meant), x in UNIT_DIVISORS.items()}

@@ -334,7 +334,7 @@ def as_fraction(number: float) -> Fraction:
     """Return a float as the simple fraction or decimal that it approximates; rounding errors become
     zero.
 
-    >>> fraction(0.1), fraction(1 / 0.9), fraction(0.3 - 0.1 - 0.2)
+    >>> as_fraction(0.1), as_fraction(1 / 0.9), as_fraction(0.3 - 0.1 - 0.2)
     (Fraction(1, 10), Fraction(10, 9), Fraction(0, 1))
     """
     # Tolerance 4e-15: a few rounding errors of double precision.

@@ -102,7 +102,7 @@ class Equations:
 def find_printer(suffix: str) -> str:
     """Return the name of the printer for a file suffix.
 
-    >>> language_of(".tex")
+    >>> find_printer(".tex")
     'latex'
     """
     languages = {find("printer", name).SUFFIX: name for name in names("printer")}

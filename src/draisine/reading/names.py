@@ -77,7 +77,7 @@ def derive_symbol(name: str, symbols: Mapping[str, str]) -> Symbol:
     rule.
 
     >>> names = ("lam", "rR", "IBxz", "Izz", "mw", "mu_2", "Cf1", "m_rider", "speed")
-    >>> [symbol_of(x, {}).plain for x in names]
+    >>> [derive_symbol(x, {}).plain for x in names]
     ['lambda', 'r_R', 'I_Bxz', 'I_zz', 'm_w', 'mu_2', 'C_f1', 'm_rider', 'speed']
     """
     if name in symbols:
@@ -154,7 +154,7 @@ LEGEND = {
 def describe_symbol(symbol: Symbol, legend: Mapping[str, str] = LEGEND) -> str:
     """Return the meaning of a symbol in words.
 
-    >>> meaning_of(Symbol("gamma", ("1x",))), meaning_of(Symbol("q", ("0y",), dots=1))
+    >>> describe_symbol(Symbol("gamma", ("1x",))), describe_symbol(Symbol("q", ("0y",), dots=1))
     ("ground's normal in the axes of link 1x", "rate: position of contact point in the base's axes 0y")
     """
     below = "".join(b.plain if isinstance(b, Symbol) else b for b in symbol.below)

@@ -62,7 +62,7 @@ def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
 def multiply_monomials(a: Monomial, b: Monomial, power: int = 1) -> Monomial:
     """Return the monomial a b^power.
 
-    >>> times(((1, 2), (3, 1)), ((1, -2), (2, 1)))
+    >>> multiply_monomials(((1, 2), (3, 1)), ((1, -2), (2, 1)))
     ((2, 1), (3, 1))
     """
     exponents = dict(a)
@@ -118,7 +118,7 @@ def split_content(polynomial: Polynomial) -> tuple[Fraction, Monomial]:
     """Return the common factor and the common monomial of all terms of a polynomial; decimal
     coefficients have the factor 1.
 
-    >>> content({((1, 2),): Fraction(4), ((1, 1), (2, 1)): Fraction(-6)})
+    >>> split_content({((1, 2),): Fraction(4), ((1, 1), (2, 1)): Fraction(-6)})
     (Fraction(2, 1), ((1, 1),))
     """
     numerator = 0

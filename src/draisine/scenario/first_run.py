@@ -31,7 +31,7 @@ def find_first_start(system: System) -> dict[str, float]:
     and any other system a joint rate.
 
     >>> from draisine import compile
-    >>> first_start(compile("segway")), first_start(compile("cart_pole"))
+    >>> find_first_start(compile("segway")), find_first_start(compile("cart_pole"))
     ({'forward_speed': 1.0}, {'pole': 0.2})
     """
     preferred = TWO_WHEELER_START if is_two_wheeler(system) else _find_gentle_start(system)

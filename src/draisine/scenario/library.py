@@ -157,7 +157,7 @@ def _mark_title_changed(name: str, changes: Mapping[str, Any]) -> dict[str, str]
 
     Changes of the numerics (step, tolerances) are not mentioned.
 
-    >>> _changed_title("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
+    >>> _mark_title_changed("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
     {'title': 'ramp-jump with slope = 12deg'}
     """
     texts = [
@@ -181,9 +181,9 @@ def join_first(texts: Sequence[str]) -> str:
 def _describe_change(name: str, value: Any) -> str:
     """Return a changed value as short text; tables and files are reduced to their names.
 
-    >>> _change_text("mB", 90.0), _change_text("parameter_set", "bicycles/mine.txt")
+    >>> _describe_change("mB", 90.0), _describe_change("parameter_set", "bicycles/mine.txt")
     ('mB = 90', 'mine.txt')
-    >>> _change_text("law", [])
+    >>> _describe_change("law", [])
     'law'
     """
     if isinstance(value, list | dict):
@@ -241,7 +241,7 @@ def _read_content(
 def _denotes_vehicle(source: str) -> bool:
     """Return whether a name denotes a vehicle rather than a scenario whose result is a motion.
 
-    >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
+    >>> _denotes_vehicle("car"), _denotes_vehicle("unicycle"), _denotes_vehicle("segway")
     (True, True, False)
     """
     if is_file(source):
@@ -285,7 +285,7 @@ def _read_vehicle_content(
 def _mention_unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
     """Return a sentence that lists the initial values of a scenario that remain unchanged, or "".
 
-    >>> _unchanged_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
+    >>> _mention_unchanged_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
     'Unchanged initial values: lean_rate = 0.5. '
     """
     changed = {path.removeprefix("initial.") for path in changes if path.startswith("initial.")}

@@ -97,7 +97,7 @@ SignalTable = Annotated[
 def _normalise_signals(value: Any) -> Any:
     """Normalise the table of inputs to a list of signals; numbers by input name become constant signals.
 
-    >>> _signals({"left": 0.5})
+    >>> _normalise_signals({"left": 0.5})
     [{'shape': 'step', 'input': 'left', 'value': 0.5}]
     """
     if not isinstance(value, dict):

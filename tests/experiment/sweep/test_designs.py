@@ -127,7 +127,7 @@ def test_sobol_points_fill_every_box_of_equal_volume(discs):
     ("text", "said"),
     [
         ("", "no value is varied"),
-        (f'design = "sobol"\ncount = 12{BETWEEN}', "a power of two as count: 8 or 16"),
+        (f'design = "sobol"\ncount = 12{BETWEEN}', "the count must be a power of two: 8 or 16"),
         (f'design = "sobol"{BETWEEN}', "needs `between` and a count"),
         (f"count = 4{BETWEEN}", "needs a count in each table"),
         (

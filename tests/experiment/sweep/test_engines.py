@@ -244,7 +244,7 @@ def full_disk(monkeypatch):
         calls.append(k)
         if len(calls) == 3:
             group = store._zarr_group
-            monkeypatch.setitem(store.__dict__, "_group", Full(group))
+            monkeypatch.setitem(store.__dict__, "_zarr_group", Full(group))
         return write(store, k, table)
 
     class Full:

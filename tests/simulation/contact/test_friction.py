@@ -268,7 +268,7 @@ def test_a_slip_that_begins_is_followed_by_few_steps_as_by_many(monkeypatch):
     look = ContactQuery(arc.machine, floor, arc.inputs)
 
     def rates(t, y):
-        vdot, *_ = look.accelerate(t, y, arc.project_to_manifold)
+        vdot, *_ = look.accelerate(t, y, arc.closed)
         return np.concatenate([look.dynamics(t, y)["flow"], vdot])
 
     span, fine = (arc.t[0], arc.t[1]), {"rtol": 1e-11, "atol": 1e-13}

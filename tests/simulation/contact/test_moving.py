@@ -113,7 +113,7 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
     )
     look = ContactQuery(made.arcs[0].machine, table, np.zeros(0))
     for t, y in zip(made.arcs[0].t, made.arcs[0].y, strict=True):
-        ((contact, *_),) = made.arcs[0].project_to_manifold
+        ((contact, *_),) = made.arcs[0].closed
         row = look.evaluate_rows(t, y, [contact])[0]
         gliding = look.jacobian(row) @ look.speeds(y) - look.ground_velocity(row)
         assert np.abs(gliding).max() < 1e-8

@@ -66,9 +66,7 @@ def test_forces_alone_are_those_of_all_observations(bicycle, mu):
     run = draisine.simulate(bicycle, start, 0.4, terrain=bumpy_ground(), contact=contact)
     arcs = run.arcs
     look = arcs[0].query()
-    intervals = [
-        ModeInterval(arc.t_before, arc.y, arc.project_to_manifold, arc.inputs) for arc in arcs
-    ]
+    intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
     whole = look.observe_modes(intervals)
     forces = look.observe_modes(intervals, forces_only=True)
     largest = np.abs(whole.forces).max()

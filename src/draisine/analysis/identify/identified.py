@@ -278,7 +278,7 @@ def _count_noun(count: int, noun: str, plural: str) -> str:
 def format_with_deviation(value: float, deviation: float) -> str:
     """Return a value with its standard deviation as text, rounded to two digits of the deviation.
 
-    >>> with_deviation(0.0641234, 0.00081), with_deviation(7012.3, 210.0)
+    >>> format_with_deviation(0.0641234, 0.00081), format_with_deviation(7012.3, 210.0)
     ('0.06412 +- 0.00081', '7012 +- 210')
     """
     if not 0.0 < deviation < np.inf:

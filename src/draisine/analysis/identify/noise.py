@@ -306,7 +306,7 @@ def durbin_watson_statistic(blocks: Sequence[tuple[Floats, NDArray[np.int64]]]) 
     Differences over gaps are left out.
 
     >>> alternating = np.array([1.0, -1.0, 1.0, -1.0])
-    >>> float(durbin_watson([(alternating, np.array([1, 1, 1]))]))
+    >>> float(durbin_watson_statistic([(alternating, np.array([1, 1, 1]))]))
     3.0
     """
     differences = sum(float(np.sum(np.diff(e)[steps == 1] ** 2)) for e, steps in blocks)
@@ -319,7 +319,7 @@ def count_effective_samples(blocks: Sequence[NDArray[np.int64]], phi: float) -> 
 
     R is the correlation matrix of the samples.
 
-    >>> round(effective_samples([np.ones(98, int)], 0.5), 6)  # 1 + 98 (1 - phi) / (1 + phi)
+    >>> round(count_effective_samples([np.ones(98, int)], 0.5), 6)  # 1 + 98 (1 - phi) / (1 + phi)
     33.666667
     """
     ones = [np.ones((len(steps) + 1, 1)) for steps in blocks]

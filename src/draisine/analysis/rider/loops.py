@@ -176,7 +176,7 @@ def margins(loop: Linear) -> Margins:
     L = 1 / (s (s + 1) (s + 2)) has the gain margin 6, at sqrt(2) rad/s:
 
     >>> A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -2.0, -3.0]])
-    >>> found = margins(siso(A, np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])))
+    >>> found = margins(make_single_loop(A, np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])))
     >>> print(f"{found.gain_high:.9f} at {found.phase_crossovers[0]:.9f} rad/s")
     6.000000000 at 1.414213562 rad/s
     """

@@ -184,7 +184,7 @@ def to_single(x: float) -> float:
 def same_shape_type(kind: str, entry: str) -> str:
     """Return the LLVM type with the shape of `kind` (scalar or vector) and entries of the type `entry`.
 
-    >>> alike("<4 x double>", "i1")
+    >>> same_shape_type("<4 x double>", "i1")
     '<4 x i1>'
     """
     return kind.replace("double", entry).replace("float", entry)

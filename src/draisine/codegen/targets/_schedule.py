@@ -35,7 +35,7 @@ def schedule_by_longest_path(program: Program, steps: Sequence[int]) -> list[int
     `steps` and in the result, every step comes after its operands.
 
     >>> chain = [("input", "x", 0), ("neg", 0), ("sin", 0), ("sin", 2), ("add", 1, 3)]
-    >>> by_longest_path(Program("f", {"x": 1}, chain, {"y": [4]}, [False] * 5), [1, 2, 3, 4])
+    >>> schedule_by_longest_path(Program("f", {"x": 1}, chain, {"y": [4]}, [False] * 5), [1, 2, 3, 4])
     [2, 1, 3, 4]
     """
     scheduled = set(steps)

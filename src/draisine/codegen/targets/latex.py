@@ -167,7 +167,7 @@ def _unique_symbols(
 def _make_symbol(name: str, indices: Sequence[int]) -> str:
     r"""Return the LaTeX symbol of a name.
 
-    >>> [_symbol(x, []) for x in ("g", "lam", "rR", "IBxz", "forward_speed")] + [_symbol("q", [3])]
+    >>> [_make_symbol(x, []) for x in ("g", "lam", "rR", "IBxz", "forward_speed")] + [_make_symbol("q", [3])]
     ['g', '\\lambda', 'r_{R}', 'I_{Bxz}', '\\mathit{forward\\_speed}', 'q_{3}']
     """
     below = [str(k) for k in indices]

@@ -214,7 +214,7 @@ _CLEAR_FUNCTION = "draisine.clear"
 def _consecutive_runs(indices: Sequence[int]) -> list[tuple[int, int]]:
     """Return runs of consecutive indices as (first, length).
 
-    >>> _runs([2, 3, 4, 8])
+    >>> _consecutive_runs([2, 3, 4, 8])
     [(2, 3), (8, 1)]
     """
     runs: list[tuple[int, int]] = []

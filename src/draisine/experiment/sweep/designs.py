@@ -82,7 +82,7 @@ def make_design(sweep: Sweep, loaded: Loaded) -> Design:
 def as_column(values: list[Any]) -> NDArray[Any]:
     """Convert values to an array of floats if all are floats, otherwise to an array of objects.
 
-    >>> to_column([0.5, 1.0]).dtype, to_column([1, "10deg"]).dtype
+    >>> as_column([0.5, 1.0]).dtype, as_column([1, "10deg"]).dtype
     (dtype('float64'), dtype('O'))
     """
     if all(isinstance(x, float) for x in values):

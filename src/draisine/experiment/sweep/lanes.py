@@ -491,7 +491,7 @@ def select_paths_of_table(
 ) -> dict[str, str]:
     """Return the key paths of one table of the scenario, by the last word of each path.
 
-    >>> paths_in_table(["initial.lean", "run.dt"], INITIAL_TABLE)
+    >>> select_paths_of_table(["initial.lean", "run.dt"], INITIAL_TABLE)
     {'lean': 'initial.lean'}
     """
     return {path.removeprefix(table): path for path in paths if path.startswith(table)}

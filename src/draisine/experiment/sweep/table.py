@@ -40,7 +40,7 @@ STEER_LIMIT_OUTCOME = "the steer is turned too far"
 def shorten_outcome(text: str) -> str:
     """Return the outcome of a run without details, equal for all runs that stopped for the same reason.
 
-    >>> short_outcome("fell: its lean passed 80 degrees")
+    >>> shorten_outcome("fell: its lean passed 80 degrees")
     'fell'
     """
     return text.partition(":")[0]

@@ -212,7 +212,7 @@ def describe_motion(data: "Dataset") -> list[str]:
 def _format_with_unit(number: float, unit: str) -> str:
     """Return a value with its unit as text, angles in degrees.
 
-    >>> _with_unit(0.0125, "m"), _with_unit(math.pi, "rad")
+    >>> _format_with_unit(0.0125, "m"), _format_with_unit(math.pi, "rad")
     ('0.0125 m', '180 deg')
     """
     if unit == "rad":

@@ -128,9 +128,9 @@ def _translate_errors(
 def _strip_type_names(content: Any, location: Iterable[Any], kind_name: str) -> list[Any]:
     """Return the keys in the error location of pydantic, without names of alternative types.
 
-    >>> _keys("event", ["literal['events','time_stepping']"], "literal_error")
+    >>> _strip_type_names("event", ["literal['events','time_stepping']"], "literal_error")
     []
-    >>> _keys({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing"), _keys({}, ["at"], "missing")
+    >>> _strip_type_names({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing"), _strip_type_names({}, ["at"], "missing")
     (['mB'], ['at'])
     """
     entries = list(location)
@@ -150,7 +150,7 @@ def _merge_alternatives(mistakes: list[Mistake]) -> Mistake:
     """Merge the mistakes of all alternative types of a value into one.
 
     >>> texts = ["must be 'a' or 'b'. Did you mean 'a'?", "must be a table."]
-    >>> _merge([Mistake("solver", text) for text in texts]).text
+    >>> _merge_alternatives([Mistake("solver", text) for text in texts]).text
     "must be 'a' or 'b', or a table. Did you mean 'a'?"
     """
     first, *others = mistakes

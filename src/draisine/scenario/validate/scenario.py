@@ -367,7 +367,7 @@ def _check_sweep(
 def _refer_to_same_table(place: str, path: str) -> bool:
     """Return whether two key paths refer to the same table; the index of a single entry may be omitted.
 
-    >>> _is_same_table("law[0].name", "law.gain"), _is_same_table("law[0].name", "law[1].gain")
+    >>> _refer_to_same_table("law[0].name", "law.gain"), _refer_to_same_table("law[0].name", "law[1].gain")
     (True, False)
     """
     table, *keys = split_key_path(path)

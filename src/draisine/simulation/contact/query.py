@@ -290,7 +290,7 @@ class ContactQuery:
         after them.
         """
         discs = ["vertex" not in wheel.surface.kinds for wheel in self.machine.wheels]
-        return np.array(discs + [False] * self.machine.joints)
+        return np.array(discs + [False] * self.machine.joints, bool)
 
     @cached_property
     def tyre_wheels(self) -> Integers:

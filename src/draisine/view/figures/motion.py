@@ -152,8 +152,8 @@ def _draw_angles(axes: "Axes", data: "Dataset") -> None:
     if abs(rate) > MIN_PUSH and abs(float(data["lean"].values[0])) < MIN_LEAN:
         side = "right" if rate > 0.0 else "left"
         _mark(axes, float(t[0]), f"push to the {side}: lean rate {abs(rate):.3g} rad/s")
-    for name in data["input"].values.tolist() if "inputs" in data else ():
-        values = data["inputs"].sel(input=name).values
+    for k, name in enumerate(data["input"].values.tolist() if "inputs" in data else ()):
+        values = data["inputs"].values[:, k]
         active = np.flatnonzero(np.abs(values) > 1e-9)
         if 0 < len(active) < 0.5 * len(t):
             start, end = t[active[0]], t[min(active[-1] + 1, len(t) - 1)]

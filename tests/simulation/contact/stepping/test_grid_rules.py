@@ -150,13 +150,14 @@ def take(g, until, most, monkeypatch):
     """Take grid steps that all succeed; return the calls (start, h, first, count)."""
     calls = []
 
-    def steps(s, r, start, h, first, count):
+    def steps(s, r, start, h, first, count, travel_limit):
         calls.append((start, h, first, count))
         s.steps = count
         return StepResult.ADVANCED
 
     monkeypatch.setattr(grid, "take_sampled_steps", steps)
-    grid.take_grid_steps(g, SimpleNamespace(steps=0), SimpleNamespace(), until, most)
+    s = SimpleNamespace(steps=0, travel=0.0)
+    grid.take_grid_steps(g, s, SimpleNamespace(), until, most)
     return calls
 
 
@@ -255,9 +256,9 @@ def test_steps_with_samples_end_at_the_first_result(results, taken, dt, monkeypa
     monkeypatch.setattr(
         grid, "keep_samples", lambda s, r, end: kept.append((r.begin, end, r.before.copy()))
     )
-    s = SimpleNamespace(steps=-1)
+    s = SimpleNamespace(steps=-1, travel=0.0)
     r = sampled(dt)
-    assert grid.take_sampled_steps(s, r, 2.0, 0.5, 4, 3) is results[-1]
+    assert grid.take_sampled_steps(s, r, 2.0, 0.5, 4, 3, 1.0) is results[-1]
     assert s.steps == len(kept) == taken
     for k, (begin, end, before) in enumerate(kept):
         assert (begin, end) == (4.0 + 0.5 * k, 4.5 + 0.5 * k)

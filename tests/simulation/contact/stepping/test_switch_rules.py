@@ -145,7 +145,7 @@ def run_at(t, *closed):
         clock=SimpleNamespace(time=t, steps=3),
         stages=SimpleNamespace(y=np.zeros(9), n=9),
     )
-    return SimpleNamespace(arc=arc, features=FEATURES)
+    return SimpleNamespace(arc=arc, near=SimpleNamespace(features=FEATURES))
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,8 @@ class Nearby:
             self._load(None)
             self._set_margins(1.0)
         while (result := find()) is not SearchResult.FOUND:
-            if result is SearchResult.TABLE_FULL:
+            # A machine without wheels needs no ground, but its stops may need room in the table.
+            if result is SearchResult.TABLE_FULL and self._region is not None:
                 self._enlarge_table(2 * self.record.capacity)
                 continue
             widening = (self.record.boxes - boxes) / self._ratio
@@ -166,7 +167,7 @@ class Nearby:
                 self._set_margins(region.ratio / REGION_RATIO)
             if not self.is_fixed:
                 speed = self.query.ground_speed(t, boxes)
-                spare = self._ratio * float(np.abs(widening).max())
+                spare = self._ratio * float(np.abs(widening).max(initial=0.0))
                 self.until = t + spare / speed if speed > 0.0 else np.inf
         self._index = None
         self._size = self.record.contacts.size

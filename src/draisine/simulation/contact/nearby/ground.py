@@ -68,7 +68,7 @@ class Region:
 def load_whole_ground(query: "ContactQuery") -> Region:
     """Return the region that contains all features of the ground."""
     regions: list[Region] = query.table.regions
-    if not (regions and regions[-1].boxes[0] == -np.inf):
+    if not (regions and np.isneginf(regions[-1].boxes[:1]).all()):
         whole = np.tile(np.repeat([-np.inf, np.inf], 3), len(query.machine.wheels))
         regions.append(_make_region(query, whole, REGION_RATIO, range(len(query.ground))))
     return regions[-1]
