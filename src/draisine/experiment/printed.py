@@ -260,8 +260,10 @@ def _compare_digits(number: PrintedNumber, computed: float | str) -> tuple[bool,
     """Return whether a computed value rounds to the printed number, and whether it differs by one
     printed digit at most.
 
-    >>> _compare_digits(PrintedNumber("", "", "", "4.2"), 4.292), _compare_digits(PrintedNumber("", "", "", "> 2"), 3.7)
-    ((False, True), (True, True))
+    >>> _compare_digits(PrintedNumber("", "", "", "4.2"), 4.292)
+    (False, True)
+    >>> _compare_digits(PrintedNumber("", "", "", "> 2"), 3.7)
+    (True, True)
     """
     if isinstance(computed, str):
         return computed == number.printed, False

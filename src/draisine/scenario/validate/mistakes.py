@@ -130,8 +130,10 @@ def _strip_type_names(content: Any, location: Iterable[Any], kind_name: str) -> 
 
     >>> _strip_type_names("event", ["literal['events','time_stepping']"], "literal_error")
     []
-    >>> _strip_type_names({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing"), _strip_type_names({}, ["at"], "missing")
-    (['mB'], ['at'])
+    >>> _strip_type_names({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing")
+    ['mB']
+    >>> _strip_type_names({}, ["at"], "missing")
+    ['at']
     """
     entries = list(location)
     keys: list[Any] = []
