@@ -3,7 +3,7 @@
 Which bicycles recover from a push? The runs last 5 s and vary speed, initial lean rate, trail and
 head angle by a Sobol sequence. Each panel shows the share of runs that stay upright and decay, over
 two of the four variables. This picture uses 16,384 runs, so that it takes seconds; `python
-bench/scale.py --million STORE.zarr` runs 2^20, shown on the page on [scale](scale.md).
+bench/scale.py --million STORE.zarr` runs 2^20.
 """
 
 from matplotlib.figure import Figure
