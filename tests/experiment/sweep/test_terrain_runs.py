@@ -1,4 +1,4 @@
-"""Runs of a sweep on terrain, computed together: rows equal those of single runs bit by bit."""
+"""Runs of a sweep on terrain, computed together: motions equal those of single runs bit by bit."""
 
 import pytest
 from numpy.testing import assert_allclose
