@@ -2,7 +2,8 @@
 
 The scenario is validated once. Initial states of all runs are computed together, runs are distributed over
 threads (`simulation.contact.many`), and the outputs of the sweep are computed from the states of all runs
-together, without building a dataset per run. Results equal those of single runs bit by bit.
+together, without building a dataset per run. Motions equal those of single runs bit by
+bit; outputs may differ in the last place.
 """
 
 import warnings
