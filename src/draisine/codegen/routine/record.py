@@ -291,12 +291,9 @@ class Record(MutableFields):
         accesses = _field_accesses(owner)
         for name, value in values.items():
             access = accesses.get(name)
-            if access is None or access.read is None:
-                setattr(self, name, value)
-            elif access.encode is None:
-                access.pack_into(self._bytes, access.at, value)
-            else:
-                access.pack_into(self._bytes, access.at, *access.encode(value, []))
+            if access is None:
+                raise AttributeError(_describe_missing_field(owner, name))
+            access.write(self, name, value)
 
     def values(self) -> dict[str, Any]:
         """Return the present values of all fields by name."""
@@ -365,15 +362,7 @@ class _Field:
         return access.read(record._bytes)
 
     def __set__(self, record: Any, value: Any) -> None:
-        access = self._access_for(type(record))
-        if access.encode is None:
-            access.pack_into(record._bytes, access.at, value)
-            return
-        references: list[Any] = []
-        access.pack_into(record._bytes, access.at, *access.encode(value, references))
-        if access.read is None:
-            record._objects[self.name] = value
-            record._kept[self.name] = references
+        self._access_for(type(record)).write(record, self.name, value)
 
 
 class _Access:
@@ -399,6 +388,17 @@ class _Access:
         else:
             convert: Any = bool if kind == BOOL else kind
             self.read = lambda memory: convert(*unpack_from(memory, offset))
+
+    def write(self, record: Any, name: str, value: Any) -> None:
+        """Write the value of this field, which has the given name, to a record."""
+        if self.encode is None:
+            self.pack_into(record._bytes, self.at, value)
+            return
+        references: list[Any] = []
+        self.pack_into(record._bytes, self.at, *self.encode(value, references))
+        if self.read is None:
+            record._objects[name] = value
+            record._kept[name] = references
 
 
 def make_record(record: type, **values: Any) -> Any:

@@ -204,7 +204,7 @@ class ArcDriver:
     def begin(self, t: float, y: Floats) -> None:
         """Find the contacts near the wheels at time t (s) and state y, at which a run begins."""
         query = self.query
-        if self.near.table is not query.table:
+        if self.near.terrain is not query.ground:
             self.near.change_ground()
         # The contacts that a run watches must not depend on earlier runs.
         if not self.near.is_complete:

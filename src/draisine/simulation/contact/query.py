@@ -30,7 +30,7 @@ from draisine.simulation.contact.complementarity.active_set import (
 from draisine.simulation.contact.complementarity.linear import REDUNDANT_ROW_DISTANCE
 from draisine.simulation.contact.event_driven.entries import terrain_code
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE
-from draisine.simulation.contact.kernels import ContactColumns
+from draisine.simulation.contact.kernels import ContactColumns, ContactMode
 from draisine.simulation.contact.nearby.contacts import Nearby
 from draisine.simulation.contact.nearby.ground import MAX_UNSEARCHED_WATCHED
 from draisine.simulation.contact.nearby.search import find_closed_status
@@ -139,7 +139,7 @@ class ContactQuery:
         self.driver: Any = None  # the event-driven records of the last run, `driver.ArcDriver`
         self.switch: Any = None  # the data of the last run for changing the method, a `Switch`
         self._packed_modes: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
-        self._observing_modes: dict[int, Packed] = {}
+        self._reused_modes: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._mode_names: dict[tuple[Closed, ...], TerrainMode] = {}
         self.longest = self.table.pairs.longest
@@ -161,12 +161,13 @@ class ContactQuery:
         """
         self.terrain = terrain
         self.ground = divide_for_wheels(self.machine, terrain)
-        self.table = FeatureTable(self.machine, self.ground, self._joint_ends() | self._flats())
+        self.table.change_ground(self.ground)
         # These caches contain indices and names of features of the old ground.
         self._packed_modes.clear()
         self._keys.clear()
         self._mode_names.clear()
-        self._nearby = None
+        if self._nearby is not None:
+            self._nearby.change_ground()
         self._refuse_patches()
 
     def _find_max_deflections(self) -> Floats:
@@ -347,11 +348,7 @@ class ContactQuery:
         count = len(closed)
         forms = self.table.pairs.forms
         mode = kernels.make_mode(self.machine, self.motion, contacts, count, self.x, forms)
-        mode.plan[kernels.CLOSED] = count
-        mode.which[:count] = range(count)
-        mode.status[:count] = [status for _, status, _ in closed]
-        # An ideal contact (infinite friction) never slides: it has no friction drag.
-        mode.mu[:count] = [mu if mu < np.inf else 0.0 for *_, mu in closed]
+        _close_contacts(mode, np.arange(count), closed)
         return Packed(mode)
 
     def add_closed_form(self, closed: Sequence[Closed]) -> None:
@@ -471,7 +468,10 @@ class ContactQuery:
     def project(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
         """Return the state y projected onto zero gaps and zero constrained velocities of closed contacts."""
         self.fill(t, y)
-        self.code.project_state(self.packed_mode(closed))
+        contacts, which = self._locate([contact for contact, *_ in closed])
+        mode = self._reused_mode(len(closed), contacts)
+        _close_contacts(mode.record, which, closed)
+        self.code.project_state(mode)
         return self.x[self.machine.inputs.span("q", "z")].copy()
 
     def centres(self, t: float, y: Floats) -> Floats:
@@ -625,19 +625,19 @@ class ContactQuery:
             states=states.ravel(),
         )
         most = max(len(interval.closed) for interval in intervals)
-        mode = self._observing_mode(most, self.table.pack(contacts))
+        mode = self._reused_mode(most, self.table.pack(contacts))
         samples = self._empty_samples(len(states), len(closed), self.motion.record.output_size)
         observe = self.code.observe_forces if forces_only else self.code.observe_modes
         observe(mode, Packed(packed), Packed(samples))
         return samples
 
-    def _observing_mode(self, most: int, contacts: ContactColumns) -> Packed:
+    def _reused_mode(self, most: int, contacts: ContactColumns) -> Packed:
         """Return a `ContactMode` with arrays for up to `most` closed contacts; one of each size is cached."""
         forms = self.table.pairs.forms
-        if most not in self._observing_modes:
+        if most not in self._reused_modes:
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
-            self._observing_modes[most] = Packed(mode)
-        packed = self._observing_modes[most]
+            self._reused_modes[most] = Packed(mode)
+        packed = self._reused_modes[most]
         packed.replace(contacts=contacts)
         # Closed-form solutions were added since the contact mode was cached.
         if packed.record.modes is not forms.signatures:
@@ -734,6 +734,16 @@ class ContactQuery:
         self.code.find_nearest(self.motion, self.x, *states, *rest)
         gaps[which] = new_gaps
         points[which] = new_points
+
+
+def _close_contacts(mode: ContactMode, which: Integers, closed: Sequence[Closed]) -> None:
+    """Write closed contacts, which have the indices `which` in a `ContactMode`, into this record."""
+    count = len(closed)
+    mode.plan[kernels.CLOSED] = count
+    mode.which[:count] = which
+    mode.status[:count] = [status for _, status, _ in closed]
+    # An ideal contact (infinite friction) never slides: it has no friction drag.
+    mode.mu[:count] = [mu if mu < np.inf else 0.0 for *_, mu in closed]
 
 
 def _attached_feature(name: str, kind: str, numbers: Sequence[float]) -> Feature:

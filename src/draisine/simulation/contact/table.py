@@ -17,6 +17,7 @@ import numpy as np
 
 from draisine.codegen.cache import hold_over_fork
 from draisine.codegen.routine import Integers
+from draisine.codegen.targets.native import make_record
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import ClosedForms, ContactColumns
@@ -83,6 +84,7 @@ class PairTable:
         self.integers = np.zeros((len(INTEGER_COLUMNS), 1), np.int64)
         self.floats = np.zeros((len(FLOAT_COLUMNS), 1))
         self.tables = np.zeros(0)
+        self._contacts: ContactColumns | None = None  # see `contacts`; None after a pair was added
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
         """Return the column index of the pair of a wheel and a kind of feature, fixed or with a given
@@ -129,6 +131,7 @@ class PairTable:
         )
         self.floats = np.column_stack([self.floats, floats])
         self.columns[wheel, kind, motion] = pair
+        self._contacts = None
 
     def count_sides(self, wheel: int, kind: str) -> int:
         """Return the number of contacts that a wheel may have with one feature: three for a torus and an edge
@@ -147,6 +150,22 @@ class PairTable:
             zip(INTEGER_COLUMNS, self.integers.take(pairs, axis=1), strict=True)
         )
         return fields | dict(zip(FLOAT_COLUMNS, self.floats.take(pairs, axis=1), strict=True))
+
+    def contacts(self) -> ContactColumns:
+        """Return one contact of each pair; only fields that depend on the pair alone are valid."""
+        with _lock:
+            if self._contacts is None:
+                count = self.integers.shape[1]
+                self._contacts = make_record(
+                    ContactColumns,
+                    size=count,
+                    tables=self.tables if len(self.tables) else 1,
+                    x_f=0,
+                    x_cell=0,
+                    **dict.fromkeys(("features", "borders", "first", "low", "high", "cells"), 1),
+                    **self.take(np.arange(count)),
+                )
+            return self._contacts
 
     def reach(self, wheel: int) -> float:
         """Return the largest depth (m) that counts as penetration of a wheel: its radius, or
@@ -192,13 +211,19 @@ class FeatureTable:
     ) -> None:
         self.machine = machine
         self.terrain = terrain
-        self._attached = attached
+        self._attached = dict(attached)
         self.regions: list[Any] = []  # the latest loaded regions of the ground, see `nearby.ground`
         self.pairs = shared_pair_table(machine)
         # The level plane, then the attached features; features of the terrain follow in a set of contacts.
         self._features = stack_features([LEVEL_PLANE, *attached.values()])
         self._rows = {contact: 1 + k for k, contact in enumerate(attached)}
         self._packed: dict[tuple[WheelOnFeature, ...], ContactColumns] = {}
+
+    def change_ground(self, terrain: Terrain) -> None:
+        """Replace the features of the ground. Those that move with the system remain packed."""
+        self.terrain = terrain
+        self.regions.clear()
+        self._packed.clear()
 
     def feature(self, contact: WheelOnFeature) -> Feature:
         """Return the feature of a contact: of the terrain, a joint's stop, or a flat of another body."""
@@ -221,6 +246,13 @@ class FeatureTable:
     def attached(self) -> tuple[WheelOnFeature, ...]:
         """The contacts with features that move with the system, in ascending order."""
         return tuple(sorted(self._attached))
+
+    @cached_property
+    def attached_contacts(self) -> ContactColumns:
+        """The contacts of `attached` as `ContactColumns`; they do not depend on the ground."""
+        rows = np.array([*(self._rows[contact] for contact in self.attached), 0], int)
+        wheels, _, sides = np.array(self.attached, int).reshape(-1, 3).T
+        return self._pack(wheels, sides, self._features.take(rows))
 
     def pack(self, contacts: Sequence[WheelOnFeature]) -> ContactColumns:
         """Return contacts as `ContactColumns`; the latest sets are cached."""

@@ -19,12 +19,14 @@ from draisine.simulation.contact.nearby.ground import (
     REGION_RATIO,
     Region,
     find_region,
-    table_fields,
+    forget_region,
+    load_region,
+    load_whole_ground,
+    make_ground_table,
 )
 from draisine.simulation.contact.nearby.search import (
     ATTACHED,
     SMALLEST_MARGIN,
-    GroundTable,
     NearbyContacts,
     SearchResult,
     find_within,
@@ -63,6 +65,8 @@ class Nearby:
 
     Attributes
     ----------
+    terrain
+        The ground to which the features belong; `change_ground` replaces it.
     record
         The table of nearby contacts, which routines fill.
     ground
@@ -76,8 +80,8 @@ class Nearby:
     def __init__(self, query: "ContactQuery", options: ContactOptions, capacity: int = 0) -> None:
         self.query = query
         self.options = options
-        self.table = query.table
-        self.ground = GroundTable(margin=0.0, step_margin=0.0, **table_fields(query, None, options))
+        self.terrain = query.ground
+        self.ground = make_ground_table(query, options)
         self.most_borders = 1
         self.until = np.inf
         self.searches = 0
@@ -113,7 +117,7 @@ class Nearby:
 
     def change_ground(self) -> None:
         """Forget the features of a ground that the query has replaced. The records are kept."""
-        self.table = self.query.table
+        self.terrain = self.query.ground
         self._region = None
         self.is_complete = False
         self._index = None
@@ -153,8 +157,13 @@ class Nearby:
             is reduced, and with it the margin of the next searches.
         """
         if self._region is None or not self.is_fixed:
-            self._load(None)
             self._set_margins(1.0)
+            if self.query.watches_all:
+                self._load(load_whole_ground(self.query))
+            else:
+                # The first call of the search determines the region.
+                forget_region(self.query, self.ground)
+                self._region = None
         while (result := find()) is not SearchResult.FOUND:
             # A machine without wheels needs no ground, but its stops may need room in the table.
             if result is SearchResult.TABLE_FULL and self._region is not None:
@@ -182,15 +191,12 @@ class Nearby:
         most = np.inf if query.watches_all else ratio * STEP_MARGIN_RATIO * query.wheel_size
         self.ground.assign(margin=margin, step_margin=min(margin, most))
 
-    def _load(self, region: Region | None) -> None:
-        """Write the features of a region, or of none, into the ground table, and make room for its
-        contacts.
-        """
-        self.ground.assign(**table_fields(self.query, region, self.options))
+    def _load(self, region: Region) -> None:
+        """Write the features of a region into the ground table, and make room for its contacts."""
+        load_region(self.query, self.ground, region, self.options)
         self.record.contacts.assign(tables=self.query.table.pairs.tables)
         self._region = region
-        if region is not None:
-            self._enlarge_table(self._choose_capacity(region))
+        self._enlarge_table(self._choose_capacity(region))
 
     def _choose_capacity(self, region: Region) -> int:
         """Return the number of contacts for which the table has capacity first."""
@@ -247,7 +253,7 @@ class Nearby:
         """Return the contact with given wheel, feature and side in the table."""
         feature = triple[1]
         if feature <= ATTACHED:
-            return self.table.attached[ATTACHED - feature]
+            return self.query.table.attached[ATTACHED - feature]
         return WheelOnFeature._make(triple)
 
     @property

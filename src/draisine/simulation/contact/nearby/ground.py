@@ -13,9 +13,8 @@ import numpy as np
 
 from draisine.algebra.patch import PATCH
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import make_record
 from draisine.mechanics.contact.features import SIDE
-from draisine.simulation.contact.kernels import ContactColumns
+from draisine.simulation.contact.nearby.search import GroundTable
 from draisine.simulation.options import ContactOptions
 from draisine.terrain.feature import Features
 
@@ -176,32 +175,53 @@ def _make_pairs(query: "ContactQuery", features: Features) -> tuple[Any, Any]:
 # --- the table of a run
 
 
-def table_fields(
-    query: "ContactQuery", region: Region | None, options: ContactOptions
-) -> dict[str, Any]:
-    """Return the fields of a `GroundTable` with the features of a region, or of no region, and with their
-    friction coefficients.
+def make_ground_table(query: "ContactQuery", options: ContactOptions) -> GroundTable:
+    """Return a `GroundTable` without ground features, for the wheels of a system and with the friction
+    coefficients of `options`.
     """
     wheels = len(query.machine.wheels)
-    if region is None:
-        # No box lies inside a box whose corners are not numbers.
-        region = _make_region(query, np.full(6 * wheels, np.nan), REGION_RATIO, [])
+    region = _make_region(query, np.full(6 * wheels, np.nan), REGION_RATIO, [])
     attached = query.table.attached
     laws = [query.contact_law(contact, options) for contact in attached]
+    return GroundTable(
+        **_region_fields(query, region, options),
+        wheels=wheels,
+        reach=np.array([*query.longest, 0.0]) + query.tol.gap_search,
+        tyres=query.tyre_statuses,
+        is_disc=query.discs,
+        attached=query.table.attached_contacts,
+        attached_status=np.array([*(status for status, _ in laws), 0], np.int64),
+        attached_mu=np.array([*(mu for _, mu in laws), 0.0]),
+        owners=wheels + query.machine.joints,
+        margin=0.0,
+        step_margin=0.0,
+    )
+
+
+def load_region(
+    query: "ContactQuery", table: GroundTable, region: Region, options: ContactOptions
+) -> None:
+    """Replace the ground features of a table by those of a region."""
+    table.assign(**_region_fields(query, region, options))
+
+
+def forget_region(query: "ContactQuery", table: GroundTable) -> None:
+    """Make the next search request a region. The features of the table are not read before."""
+    # No box lies inside a box whose corners are not numbers.
+    region = np.full(6 * len(query.machine.wheels), np.nan)
+    table.assign(region=region, moves=bool(query.terrain.motions))
+
+
+def _region_fields(
+    query: "ContactQuery", region: Region, options: ContactOptions
+) -> dict[str, Any]:
+    """Return the fields of a `GroundTable` that depend on its region."""
     mu, surface = _friction(query, region, options)
     return region.fields | {
         "moves": bool(query.terrain.motions),
-        "wheels": wheels,
-        "columns": _pair_columns(query),
-        "reach": np.array([*query.longest, 0.0]) + query.tol.gap_search,
+        "columns": query.table.pairs.contacts(),
         "surface": surface,
         "mu": mu,
-        "tyres": query.tyre_statuses,
-        "is_disc": query.discs,
-        "attached": query.table.pack(attached),
-        "attached_status": np.array([*(status for status, _ in laws), 0], np.int64),
-        "attached_mu": np.array([*(mu for _, mu in laws), 0.0]),
-        "owners": wheels + query.machine.joints,
     }
 
 
@@ -222,21 +242,3 @@ def _friction(query: "ContactQuery", region: Region, options: ContactOptions) ->
         return mu, np.zeros(count + 1, np.int64)
     columns, surface = np.unique(mu, axis=1, return_inverse=True)
     return np.ascontiguousarray(columns), np.append(surface.ravel(), 0)
-
-
-def _pair_columns(query: "ContactQuery") -> ContactColumns:
-    """Return `ContactColumns` with one contact of each pair of a wheel and a kind of feature; only fields
-    that depend on the pair alone are valid.
-    """
-    pairs = query.table.pairs
-    count = pairs.integers.shape[1]
-    columns: ContactColumns = make_record(
-        ContactColumns,
-        size=count,
-        tables=pairs.tables if len(pairs.tables) else 1,
-        x_f=0,
-        x_cell=0,
-        **dict.fromkeys(("features", "borders", "first", "low", "high", "cells"), 1),
-        **pairs.take(np.arange(count)),
-    )
-    return columns
