@@ -37,10 +37,12 @@ def check_sizes(numbers: Array, quantity: str) -> None:
     """Raise an error if numbers of a model are not finite, or so large that their products
     overflow.
     """
+    # The comparison is false for NaN, too.
+    if np.abs(numbers).max(initial=0.0) <= MAX_NUMBER:
+        return
     if not np.all(np.isfinite(numbers)):
         raise ModelError(f"{quantity} has entries that are not numbers.")
-    if np.any(np.abs(numbers) > MAX_NUMBER):
-        raise ModelError(f"{quantity} has entries beyond {MAX_NUMBER:g}. Use SI units.")
+    raise ModelError(f"{quantity} has entries beyond {MAX_NUMBER:g}. Use SI units.")
 
 
 def inertia(
@@ -151,16 +153,20 @@ class Body:
             _check_semidefinite(f"{where}: added mass", self.added)
 
 
-def _check_semidefinite(quantity: str, matrix: Array) -> None:
-    """Raise an error if a matrix is not symmetric and positive semidefinite."""
+def _check_semidefinite(quantity: str, matrix: Array) -> Array:
+    """Raise an error if a matrix of finite numbers is not symmetric and positive semidefinite; return its
+    eigenvalues in ascending order.
+    """
     scale = np.abs(matrix).max()
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=SEMIDEFINITE_TOLERANCE * scale):
+    if np.abs(matrix - matrix.T).max() > SEMIDEFINITE_TOLERANCE * scale:
         raise ModelError(f"{quantity} is not symmetric.")
-    least = np.linalg.eigvalsh(matrix)[0]
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    least = eigenvalues[0]
     if least < -SEMIDEFINITE_TOLERANCE * scale:
         raise ModelError(
             f"{quantity} is not positive semidefinite: smallest eigenvalue {least:.6g}."
         )
+    return eigenvalues
 
 
 def may_be_invalid(mass: Array, tensors: Array) -> Array:
@@ -181,8 +187,7 @@ def _check_inertia(body_label: str, tensor: Array) -> None:
     """Raise an error if an inertia tensor is not positive semidefinite; warn if no mass
     distribution has it.
     """
-    _check_semidefinite(f"{body_label}: inertia", tensor)
-    a, b, c = np.linalg.eigvalsh(tensor)
+    a, b, c = _check_semidefinite(f"{body_label}: inertia", tensor)
     # Warn only: published and measured bicycles violate the triangle inequality. The kinetic energy
     # is still positive, so the equations of motion have a solution.
     if a + b < c * (1 - 1e-9):

@@ -60,6 +60,16 @@ class Generic:
     def __reduce__(self) -> Any:
         return make_generic, (self.system, self.law, self.motions)
 
+    def has_programs_of(self, other: "Generic") -> bool:
+        """Return whether this vehicle differs from another one in the numbers of its parameters only, under
+        the same control law and on the same moving ground.
+        """
+        return (
+            self.programs is other.programs
+            and self.law is other.law
+            and self.motions == other.motions
+        )
+
     @property
     def states(self) -> int:
         """The number of states of the control law."""

@@ -16,7 +16,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select_outputs
-from draisine.errors import ConfigurationError, DraisineError, SimulationError
+from draisine.errors import (
+    ConfigurationError,
+    DraisineError,
+    ModelError,
+    ParameterError,
+    SimulationError,
+)
 from draisine.experiment.kinds.run import run_dataset
 from draisine.experiment.sweep.designs import Columns, scenario_value
 from draisine.experiment.sweep.lanes import (
@@ -45,7 +51,6 @@ from draisine.simulation.engines import run_task
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import may_end_early
-from draisine.system.artifacts import find_invalid_machines
 from draisine.system.compiled import Compiled
 from draisine.system.generic import Generic, make_generic
 from draisine.system.state import State, states
@@ -178,17 +183,19 @@ class TerrainRuns:
         values = np.repeat(system.values[:, None], count, axis=1)
         for name, path in names.items():
             values[list(system.parameters).index(name)] = numbers[path]
-        invalid = find_invalid_machines(system.artifacts, values)
-        rows.outcome[list(invalid)] = NO_MACHINE
-        return {
-            k: System(
-                system.artifacts,
-                dict(zip(system.parameters, column, strict=True)),
-                system.added_sensors,
-            )
-            for k, column in enumerate(values.T.tolist())
-            if k not in invalid
-        }
+        # Runs with equal parameters share a vehicle; it is None if they are invalid.
+        vehicles: dict[bytes, System | None] = {}
+        systems: dict[int, System] = {}
+        for k, column in enumerate(values.T):
+            key = column.tobytes()
+            if key not in vehicles:
+                vehicles[key] = _compile_vehicle(system, column.tolist())
+            vehicle = vehicles[key]
+            if vehicle is None:
+                rows.outcome[k] = NO_MACHINE
+            else:
+                systems[k] = vehicle
+        return systems
 
     def _build_grounds(self, columns: Columns, runs: Sequence[int]) -> dict[int, StartGround]:
         """Return the ground of each run by run index; invalid grounds are missing."""
@@ -352,3 +359,14 @@ class TerrainRuns:
         else:
             series = run.observations[name][k]
         return float(query.reduce_series(run.t[None], series[None])[0])
+
+
+def _compile_vehicle(system: System, values: Sequence[float]) -> System | None:
+    """Return a system with other values of all its parameters, or None if they are physically invalid."""
+    parameters = dict(zip(system.parameters, values, strict=True))
+    vehicle = System(system.artifacts, parameters, system.added_sensors)
+    try:
+        vehicle.model  # noqa: B018 - checks the model
+    except (ModelError, ParameterError):
+        return None
+    return vehicle

@@ -182,6 +182,7 @@ class ArcDriver:
         most_nearby: int = 0,
     ) -> None:
         self.query = query
+        self.machine = query.machine
         self.contact = contact
         self.numerics = numerics
         # a copy, because the caller may change mappings of the original
@@ -204,6 +205,8 @@ class ArcDriver:
     def begin(self, t: float, y: Floats) -> None:
         """Find the contacts near the wheels at time t (s) and state y, at which a run begins."""
         query = self.query
+        if self.machine is not query.machine:
+            self._change_machine()
         if self.near.terrain is not query.ground:
             self.near.change_ground()
         # The contacts that a run watches must not depend on earlier runs.
@@ -264,13 +267,43 @@ class ArcDriver:
         self._packed_mode = Packed(self.mode)
         # border excess at which contacts may touch, shared
         inside = np.zeros(capacity.nearby)
-        arc = Packed(self._make_arc(inside))
-        event = Packed(self._make_event(arc.record.box, inside))
-        self.arc: ArcState = arc.record
+        self._packed_arc = Packed(self._make_arc(inside))
+        event = Packed(self._make_event(self._packed_arc.record.box, inside))
+        self.arc: ArcState = self._packed_arc.record
         self.event: EventState = event.record
-        self.packed_loop = Packed(self._make_loop(arc, event))
+        self.packed_loop = Packed(self._make_loop(self._packed_arc, event))
         self.loop: RunLoop = self.packed_loop.record
         self.y: Floats = self.arc.stages.y
+
+    def _change_machine(self) -> None:
+        """Adapt the records to the parameters of the system, which the query has replaced."""
+        query = self.query
+        self.machine = query.machine
+        scale_slip_onset(query.tol, query.units, self.numerics.rtol)
+        self.near.change_machine()
+        self._use_closed_forms()
+        self._packed_arc.replace(**self._scaled_fields())
+        self.arc = self._packed_arc.record
+        self.arc.stages.atol[:] = self.numerics.atol * query.state_units
+        table = query.machine.observe.table
+        self.packed_loop.replace(table=table, flight=tyre_flight(query))
+        self.loop = self.packed_loop.record
+
+    def _use_closed_forms(self) -> None:
+        """Write the present closed-form solutions into the contact mode."""
+        forms = self.query.table.pairs.forms
+        self._packed_mode.replace(
+            modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
+        )
+
+    def _scaled_fields(self) -> dict[str, Any]:
+        """Return the fields of an `ArcState` that depend on the parameters of the system."""
+        rule = fall_rule(self.query.machine.system.model, self.contact.fall)
+        return {
+            "falls": np.array([rule.lean < np.pi / 2, rule.over], dtype=np.int64),
+            "slack": guard_tolerances(self.query.tol),
+            "fall": float(np.sin(min(rule.lean, np.pi / 2))),
+        }
 
     def _make_arc(self, inside: Floats) -> ArcState:
         """Return an empty record of a trajectory arc."""
@@ -279,7 +312,6 @@ class ArcDriver:
         capacity = self._capacity
         n = query.y.size
         atol = numerics.atol * query.state_units
-        rule = fall_rule(query.machine.system.model, self.contact.fall)
         wheels = len(query.machine.wheels)
         guards = 2 + capacity.nearby + capacity.touching * (capacity.borders + 3)
         arc: ArcState = make_record(
@@ -295,12 +327,9 @@ class ArcDriver:
             moved=2 * wheels + 1,
             guards=2,
             live=guards,
-            falls=np.array([rule.lean < np.pi / 2, rule.over], dtype=np.int64),
             kinds=guards,
             contacts=guards,
             borders=guards,
-            slack=guard_tolerances(query.tol),
-            fall=float(np.sin(min(rule.lean, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
             basis=INTERPOLATION_BASIS,
@@ -316,6 +345,7 @@ class ArcDriver:
             local=4 * GUARD_NODES,
             state=n,
             rows=(capacity.nearby + 2 * wheels) * query.row.size,
+            **self._scaled_fields(),
         )
         return arc
 
@@ -575,10 +605,7 @@ class ArcDriver:
         solutions.
         """
         self.query.add_closed_form(self.closed())
-        forms = self.query.table.pairs.forms
-        self._packed_mode.replace(
-            modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
-        )
+        self._use_closed_forms()
 
     @property
     def subject(self) -> WheelOnFeature:

@@ -11,7 +11,7 @@ accelerations, contact forces, and projection onto the constraints.
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -666,10 +666,8 @@ def make_dynamics(free: Generic) -> Dynamics:
     y = free.layout
     out = free.motion.outputs
     row = free.row
-    units = cached_machine_units(free)
     return Dynamics(
         call=Address(free.motion.address),
-        table=free.motion.table,
         output_size=out.size,
         speeds=free.speeds,
         states=free.memory,
@@ -684,10 +682,19 @@ def make_dynamics(free: Generic) -> Dynamics:
         row=row.size,
         acted=int(row.count("push") > 0),
         remembered=row.count("rates"),
-        share=float(weight(free.system.model)) / max(1, len(free.wheels)),
-        length=units.length,
-        tol=scale_tolerances(units),
+        **scaled_dynamics(free),
     )
+
+
+def scaled_dynamics(free: Generic) -> dict[str, Any]:
+    """Return the fields of `Dynamics` that depend on the parameters of a system."""
+    units = cached_machine_units(free)
+    return {
+        "table": free.motion.table,
+        "share": float(weight(free.system.model)) / max(1, len(free.wheels)),
+        "length": units.length,
+        "tol": scale_tolerances(units),
+    }
 
 
 class ClosedForms:
@@ -704,6 +711,19 @@ class ClosedForms:
         self.signatures = np.zeros(1 + MAX_CLOSED_FORMS * SIGNATURE_SIZE, dtype=np.int64)
         self.tables = np.zeros(1)
         self.size = 1  # number of entries of the largest output
+
+    def with_parameters(self, free: Generic) -> "ClosedForms":
+        """Return the same closed-form solutions for a system with other parameters."""
+        other = ClosedForms(free)
+        other.signatures = self.signatures
+        other.compiled = {k: form.rebind(free.system.values) for k, form in self.compiled.items()}
+        other._offsets = dict(self._offsets)
+        other.tables = np.zeros(len(self.tables))
+        for address, first in self._offsets.items():
+            table = other.compiled[address].table
+            other.tables[first : first + len(table)] = table
+        other.size = self.size
+        return other
 
     def add(
         self, pairs: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool

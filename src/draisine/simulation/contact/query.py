@@ -41,7 +41,12 @@ from draisine.simulation.contact.table import (
     WheelOnFeature,
     cache_latest,
 )
-from draisine.simulation.contact.tolerances import cached_machine_units, scale_states
+from draisine.simulation.contact.tolerances import (
+    MachineUnits,
+    Tolerances,
+    cached_machine_units,
+    scale_states,
+)
 from draisine.simulation.options import CONTACT, ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind, free_gap
@@ -134,15 +139,12 @@ class ContactQuery:
         self._observed = np.zeros(machine.motion.inputs.size + self.n)
         self.code = terrain_code()
         self.motion = Packed(kernels.make_dynamics(machine))
-        self.tol = self.motion.record.tol
-        self.units = cached_machine_units(machine)
         self.driver: Any = None  # the event-driven records of the last run, `driver.ArcDriver`
         self.switch: Any = None  # the data of the last run for changing the method, a `Switch`
         self._packed_modes: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._reused_modes: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._mode_names: dict[tuple[Closed, ...], TerrainMode] = {}
-        self.longest = self.table.pairs.longest
         self.level = self.table.level()
         self._nearby: Nearby | None = None  # the contacts near the last observed state
         self.max_deflections = self._find_max_deflections()
@@ -151,9 +153,43 @@ class ContactQuery:
         self._refuse_thin_torus()
         self._refuse_patches()
 
-    def matches(self, machine: Generic, stops: Stops | None) -> bool:
-        """Return whether this query was made for a given system and given joint stops."""
-        return self.machine is machine and self.stops == _all_stops(machine, stops)
+    @property
+    def tol(self) -> Tolerances:
+        """The tolerances of event location, in SI units."""
+        tol: Tolerances = self.motion.record.tol
+        return tol
+
+    @property
+    def units(self) -> MachineUnits:
+        """The characteristic mass, length and time of the system."""
+        return cached_machine_units(self.machine)
+
+    @property
+    def longest(self) -> list[float]:
+        """The largest distance (m) of a touched point from the centre of each wheel."""
+        return self.table.pairs.longest
+
+    def fits(self, machine: Generic, stops: Stops | None) -> bool:
+        """Return whether the records fit a given system with given joint stops: that of the last run, perhaps
+        with other parameters.
+        """
+        return self.machine.has_programs_of(machine) and self.stops == _all_stops(machine, stops)
+
+    def change_machine(self, machine: Generic) -> None:
+        """Replace the parameters of the system. Like `change_ground`, it keeps the records."""
+        self.machine = machine
+        self.x[machine.inputs.ground] = machine.ground
+        self.motion.replace(**kernels.scaled_dynamics(machine))
+        self.table.change_machine(machine)
+        # Records of trajectory arcs contain the address of these two.
+        self.table.change_wheels(self.level)
+        self.max_deflections[:] = self._find_max_deflections()
+        for name in ("discs", "tyre_statuses", "wheel_size", "time_unit", "rings"):
+            vars(self).pop(name, None)
+        if self._nearby is not None:
+            self._nearby.change_machine()
+        self.change_ground(self.terrain)
+        self._refuse_thin_torus()
 
     def change_ground(self, terrain: Terrain) -> None:
         """Move the system to another ground. Records of trajectory arcs are kept: making them costs as much
@@ -639,8 +675,8 @@ class ContactQuery:
             self._reused_modes[most] = Packed(mode)
         packed = self._reused_modes[most]
         packed.replace(contacts=contacts)
-        # Closed-form solutions were added since the contact mode was cached.
-        if packed.record.modes is not forms.signatures:
+        # Closed-form solutions were added, or have other parameters, since the contact mode was cached.
+        if packed.record.tables is not forms.tables:
             out = np.zeros(forms.size)
             packed.replace(modes=forms.signatures, tables=forms.tables, mode_out=out)
         return packed
@@ -765,15 +801,17 @@ _last = _Last()
 def borrow_query(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a `ContactQuery` for exclusive use: that of the last run if system and joint stops are the same,
-    otherwise a new one.
+    """Return a `ContactQuery` for exclusive use: that of the last run if the system, apart from its
+    parameters, and the joint stops are the same, otherwise a new one.
 
     A new query costs as much as some milliseconds of simulated time.
     """
     query = _last.query
     _last.query = None
-    if query is None or not query.matches(machine, stops):
+    if query is None or not query.fits(machine, stops):
         return ContactQuery(machine, terrain, inputs, stops)
+    if query.machine is not machine:
+        query.change_machine(machine)
     if query.terrain is not terrain:
         query.change_ground(terrain)
     query.inputs = inputs

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import hold_over_fork
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import make_record
@@ -97,6 +98,20 @@ class PairTable:
 
     def _add_pair(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
         """Add the column of the pair of a wheel and a kind of feature, fixed or with a prescribed motion."""
+        pair = self.integers.shape[1]
+        integers, floats, tables = self._describe_pair(wheel, kind, motion, pair, len(self.tables))
+        self.tables = np.concatenate([self.tables, *tables])
+        self.integers = np.column_stack([self.integers, integers])
+        self.floats = np.column_stack([self.floats, floats])
+        self.columns[wheel, kind, motion] = pair
+        self._contacts = None
+
+    def _describe_pair(
+        self, wheel: int, kind: str, motion: ObstacleMotion | None, pair: int, first: int
+    ) -> tuple[list[int], list[float], tuple[Floats, Floats]]:
+        """Return the column of a pair: its integers, its floats, and the constants of its two programs.
+        `pair` is its index, and `first` the offset of the constants in `tables`.
+        """
         bend = 0.0
         crown = np.nan
         radius = self.longest[wheel] if wheel < len(self.longest) else np.inf
@@ -109,12 +124,11 @@ class PairTable:
                 crown = thickness + self.free[wheel]
         rows = self.machine.contacts[wheel, kind, motion]
         gaps = self.machine.contacts.geometry((wheel, kind, motion))
-        pair = self.integers.shape[1]
         integers = {
             "row_programs": rows.address,
             "gap_programs": gaps.address,
-            "row_tables": len(self.tables),
-            "gap_tables": len(self.tables) + len(rows.table),
+            "row_tables": first,
+            "gap_tables": first + len(rows.table),
             "faces": int(kind in ("face", "patch") and radius > 0),
             "wheels": wheel,
             "pair": pair,
@@ -124,14 +138,8 @@ class PairTable:
             "carried": int(kind not in GROUND_KINDS),
             "patches": int(kind == "patch"),
         }
-        floats = (self.reach(wheel), radius or MAX_BLADE_DEPTH, bend, crown)
-        self.tables = np.concatenate([self.tables, rows.table, gaps.table])
-        self.integers = np.column_stack(
-            [self.integers, [integers[name] for name in INTEGER_COLUMNS]]
-        )
-        self.floats = np.column_stack([self.floats, floats])
-        self.columns[wheel, kind, motion] = pair
-        self._contacts = None
+        floats = [self.reach(wheel), radius or MAX_BLADE_DEPTH, bend, crown]
+        return [integers[name] for name in INTEGER_COLUMNS], floats, (rows.table, gaps.table)
 
     def count_sides(self, wheel: int, kind: str) -> int:
         """Return the number of contacts that a wheel may have with one feature: three for a torus and an edge
@@ -192,11 +200,37 @@ class PairTable:
             self.forms.add(pairs, statuses, signature, moved)
 
 
-def shared_pair_table(machine: Generic) -> PairTable:
-    """Return the pair table that all runs of a system share."""
+    def with_parameters(self, machine: Generic) -> "PairTable":
+        """Return the table of the same pairs for a system with other parameters."""
+        with _lock:
+            other = PairTable(machine)
+            integers = [other.integers[:, 0]]
+            floats = [other.floats[:, 0]]
+            tables: list[Floats] = []
+            first = 0
+            for key, pair in self.columns.items():
+                column, properties, constants = other._describe_pair(*key, pair, first)
+                integers.append(np.array(column, np.int64))
+                floats.append(np.array(properties))
+                tables += constants
+                first += sum(map(len, constants))
+            other.columns = dict(self.columns)
+            other.integers = np.stack(integers, axis=1)
+            other.floats = np.stack(floats, axis=1)
+            other.tables = np.concatenate([other.tables, *tables])
+            other.forms = self.forms.with_parameters(machine)
+        return other
+
+
+def shared_pair_table(machine: Generic, known: PairTable | None = None) -> PairTable:
+    """Return the pair table that all runs of a system share. A new one contains the pairs of `known`, the
+    table of a system with other parameters, because deriving a closed-form solution again costs more.
+    """
     with _lock:
-        table = machine.shared.get(PairTable) or PairTable(machine)
-        machine.shared[PairTable] = table
+        table: PairTable | None = machine.shared.get(PairTable)
+        if table is None:
+            table = PairTable(machine) if known is None else known.with_parameters(machine)
+            machine.shared[PairTable] = table
     return table
 
 
@@ -218,6 +252,12 @@ class FeatureTable:
         self._features = stack_features([LEVEL_PLANE, *attached.values()])
         self._rows = {contact: 1 + k for k, contact in enumerate(attached)}
         self._packed: dict[tuple[WheelOnFeature, ...], ContactColumns] = {}
+
+    def change_machine(self, machine: Generic) -> None:
+        """Replace the parameters of the system. The features that move with it remain the same."""
+        self.machine = machine
+        self.pairs = shared_pair_table(machine, self.pairs)
+        vars(self).pop("attached_contacts", None)
 
     def change_ground(self, terrain: Terrain) -> None:
         """Replace the features of the ground. Those that move with the system remain packed."""
@@ -276,6 +316,14 @@ class FeatureTable:
         wheels = np.arange(len(self.machine.wheels))
         planes = self._features.take(np.zeros(len(wheels) + 1, int))
         return self._pack(wheels, 0 * wheels, planes)
+
+    def change_wheels(self, contacts: ContactColumns) -> None:
+        """Write the parameters of the system into contacts with fixed faces, one per wheel, that `level`
+        returned.
+        """
+        pairs = self.pairs
+        planes = [pairs.column(wheel, "face", None) for wheel in range(len(self.machine.wheels))]
+        contacts.assign(tables=pairs.tables, **pairs.take(np.array([*planes, 0])))
 
     def _pack(self, wheels: Integers, sides: Integers, near: Features) -> ContactColumns:
         """Return wheels on features as `ContactColumns`.

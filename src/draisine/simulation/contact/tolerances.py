@@ -236,10 +236,8 @@ def cached_machine_units(machine: Generic) -> MachineUnits:
 
 def scale_tolerances(units: MachineUnits) -> Tolerances:
     """Return all tolerances in SI units, for given units of mass, length and time."""
-    numbers = Tolerances()
-    return Tolerances(
-        **{n: units.value(dimension) * getattr(numbers, n) for n, dimension in DIMENSIONS.items()}
-    )
+    values = {dimension: units.value(dimension) for dimension in set(DIMENSIONS.values())}
+    return Tolerances(**{n: values[DIMENSIONS[n]] * x for n, x in Tolerances().values().items()})
 
 
 def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
@@ -247,7 +245,7 @@ def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
     tolerance `rtol`, between a tenth of its default and `slip_end`.
     """
     factor = min(max(rtol / 1e-10, 0.1), 100.0)
-    tol.slip_onset = factor * scale_tolerances(units).slip_onset
+    tol.slip_onset = factor * (units.value(DIMENSIONS["slip_onset"]) * Tolerances().slip_onset)
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:

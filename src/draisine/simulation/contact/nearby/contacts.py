@@ -18,6 +18,7 @@ from draisine.simulation.contact.nearby.ground import (
     MAX_WATCHED_FEATURES,
     REGION_RATIO,
     Region,
+    change_wheels,
     find_region,
     forget_region,
     load_region,
@@ -114,6 +115,11 @@ class Nearby:
         )
 
     # --- search
+
+    def change_machine(self) -> None:
+        """Adapt the records to the parameters of the system, which the query has replaced."""
+        change_wheels(self.query, self.ground, self.options)
+        self.change_ground()
 
     def change_ground(self) -> None:
         """Forget the features of a ground that the query has replaced. The records are kept."""

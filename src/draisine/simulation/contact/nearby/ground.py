@@ -181,21 +181,33 @@ def make_ground_table(query: "ContactQuery", options: ContactOptions) -> GroundT
     """
     wheels = len(query.machine.wheels)
     region = _make_region(query, np.full(6 * wheels, np.nan), REGION_RATIO, [])
-    attached = query.table.attached
-    laws = [query.contact_law(contact, options) for contact in attached]
     return GroundTable(
         **_region_fields(query, region, options),
-        wheels=wheels,
-        reach=np.array([*query.longest, 0.0]) + query.tol.gap_search,
-        tyres=query.tyre_statuses,
-        is_disc=query.discs,
-        attached=query.table.attached_contacts,
-        attached_status=np.array([*(status for status, _ in laws), 0], np.int64),
-        attached_mu=np.array([*(mu for _, mu in laws), 0.0]),
-        owners=wheels + query.machine.joints,
+        **_wheel_fields(query, options),
         margin=0.0,
         step_margin=0.0,
     )
+
+
+def change_wheels(query: "ContactQuery", table: GroundTable, options: ContactOptions) -> None:
+    """Replace what a table contains about the wheels, after the parameters of the system have changed."""
+    table.assign(**_wheel_fields(query, options))
+
+
+def _wheel_fields(query: "ContactQuery", options: ContactOptions) -> dict[str, Any]:
+    """Return the fields of a `GroundTable` that depend on the system only."""
+    wheels = len(query.machine.wheels)
+    laws = [query.contact_law(contact, options) for contact in query.table.attached]
+    return {
+        "wheels": wheels,
+        "reach": np.array([*query.longest, 0.0]) + query.tol.gap_search,
+        "tyres": query.tyre_statuses,
+        "is_disc": query.discs,
+        "attached": query.table.attached_contacts,
+        "attached_status": np.array([*(status for status, _ in laws), 0], np.int64),
+        "attached_mu": np.array([*(mu for _, mu in laws), 0.0]),
+        "owners": wheels + query.machine.joints,
+    }
 
 
 def load_region(

@@ -164,6 +164,8 @@ def take_switch(query: ContactQuery, contact: ContactOptions, touching: int) -> 
     options = (SOLVERS.index(contact.solver), contact.step or 0.0)
     if switch is None or (switch.solver, switch.grid.given_step) != options:
         query.switch = switch = make_switch(query, contact, touching)
+    # The parameters of the system may have changed.
+    switch.grid.assign(wheel_size=query.wheel_size, time_unit=query.time_unit)
     switch_code().begin_switch(switch)
     return switch
 
