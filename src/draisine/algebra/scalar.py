@@ -89,6 +89,8 @@ def casadi_symbols(name: str, count: int) -> Array:
 def _algebra_of(*xs: Scalar) -> str:
     """Return the name of the algebra of the first scalar that is not a number; "float" if all are numbers."""
     for x in xs:
+        if type(x) is float:
+            continue
         root = type(x).__module__.partition(".")[0]
         if root == "casadi":
             raise TypeError("NumPy arrays cannot contain CasADi scalars. Use `casadi_symbols`.")
@@ -195,7 +197,10 @@ def _is_numeric(entries: Any) -> bool:
         return entries.dtype.kind in "fiu"
     if isinstance(entries, (list, tuple)):
         # Most entries are floats. The test of their type saves a call for each.
-        return all(type(entry) is float or _is_numeric(entry) for entry in entries)
+        for entry in entries:
+            if type(entry) is not float and not _is_numeric(entry):
+                return False
+        return True
     return isinstance(entries, (float, int))
 
 
@@ -233,6 +238,8 @@ def blocks(rows: Sequence[Sequence[Array]]) -> Array:
 
 def is_zero(x: Scalar) -> bool:
     """Return whether x is structurally zero: a zero number or a symbolic constant zero."""
+    if type(x) is float:
+        return x == 0.0
     algebra = _algebra_of(x)
     if algebra == "casadi":
         return bool(x.sx.is_zero())

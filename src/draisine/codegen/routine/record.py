@@ -185,20 +185,30 @@ class Packed:
         """Write the fields of a named tuple to the memory."""
         owner: type = type(record)
         self.record = record
-        self._kept = list[Any]()
+        kept = list[Any]()
+        self._kept = {"": kept}  # objects to which slots point, by name of the field that was replaced
         slots: list[Any] = list(record)
         arrays, others = _encoded_fields(owner)
         for k, dtype in arrays:
             slots[k] = address_of_vector(slots[k], dtype)
         for k, encode in others:
-            slots[k : k + 1] = encode(slots[k], self._kept)
+            slots[k : k + 1] = encode(slots[k], kept)
         _record_structure(owner).pack_into(self._bytes, 0, *slots)
 
     def replace(self, **changes: Any) -> None:
         """Change fields of the packed tuple; its address stays the same, so that enclosing records remain
         valid.
         """
-        self._fill_memory(self.record._replace(**changes))
+        self.record = self.record._replace(**changes)
+        accesses = _field_accesses(type(self.record))
+        for name, value in changes.items():
+            access = accesses[name]
+            if access.encode is None:
+                access.pack_into(self._bytes, access.at, value)
+                continue
+            references: list[Any] = []
+            access.pack_into(self._bytes, access.at, *access.encode(value, references))
+            self._kept[name] = references
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the record: routines that run as plain Python read packed records, too."""

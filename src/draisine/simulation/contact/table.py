@@ -257,7 +257,8 @@ class FeatureTable:
         """Replace the parameters of the system. The features that move with it remain the same."""
         self.machine = machine
         self.pairs = shared_pair_table(machine, self.pairs)
-        vars(self).pop("attached_contacts", None)
+        kinds = [(contact.wheel, *self.kind(contact)) for contact in self.attached]
+        self._change_pairs(self.attached_contacts, kinds)
 
     def change_ground(self, terrain: Terrain) -> None:
         """Replace the features of the ground. Those that move with the system remain packed."""
@@ -321,9 +322,16 @@ class FeatureTable:
         """Write the parameters of the system into contacts with fixed faces, one per wheel, that `level`
         returned.
         """
+        wheels = range(len(self.machine.wheels))
+        self._change_pairs(contacts, [(wheel, "face", None) for wheel in wheels])
+
+    def _change_pairs(
+        self, contacts: ContactColumns, kinds: Sequence[tuple[int, str, ObstacleMotion | None]]
+    ) -> None:
+        """Write the fields that depend on the pairs alone into contacts, whose pairs are given."""
         pairs = self.pairs
-        planes = [pairs.column(wheel, "face", None) for wheel in range(len(self.machine.wheels))]
-        contacts.assign(tables=pairs.tables, **pairs.take(np.array([*planes, 0])))
+        columns = [pairs.column(*kind) for kind in kinds]
+        contacts.assign(tables=pairs.tables, **pairs.take(np.array([*columns, 0])))
 
     def _pack(self, wheels: Integers, sides: Integers, near: Features) -> ContactColumns:
         """Return wheels on features as `ContactColumns`.

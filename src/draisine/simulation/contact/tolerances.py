@@ -207,6 +207,9 @@ DIMENSIONS: dict[str, Dimension] = {
 }
 """Dimension of each tolerance, by the name of its field."""
 
+MACHINE_TOLERANCES: dict[str, float] = Tolerances().values()
+"""The tolerances in machine units, by name: the defaults of the fields."""
+
 
 def compute_machine_units(model: Model) -> MachineUnits:
     """Return the units of mass (kg), length (m) and time (s) of a system.
@@ -217,7 +220,7 @@ def compute_machine_units(model: Model) -> MachineUnits:
     mass = float(sum(body.mass for body in model.bodies)) or 1.0
     points = [np.asarray(body.com, float) for body in model.bodies]
     points += [np.asarray(contact.centre, float) for contact in model.contacts]
-    sizes = [float(np.linalg.norm(a - b)) for a, b in combinations(points, 2)]
+    sizes = [sqrt(float(d @ d)) for d in (a - b for a, b in combinations(points, 2))]
     sizes += [float(contact.surface.reach) for contact in model.contacts]
     sizes += [sqrt(float(np.trace(b.inertia)) / float(b.mass)) for b in model.bodies if b.mass]
     length = max(sizes, default=0.0) or 1.0
@@ -237,7 +240,7 @@ def cached_machine_units(machine: Generic) -> MachineUnits:
 def scale_tolerances(units: MachineUnits) -> Tolerances:
     """Return all tolerances in SI units, for given units of mass, length and time."""
     values = {dimension: units.value(dimension) for dimension in set(DIMENSIONS.values())}
-    return Tolerances(**{n: values[DIMENSIONS[n]] * x for n, x in Tolerances().values().items()})
+    return Tolerances(**{n: values[DIMENSIONS[n]] * x for n, x in MACHINE_TOLERANCES.items()})
 
 
 def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
@@ -245,7 +248,7 @@ def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
     tolerance `rtol`, between a tenth of its default and `slip_end`.
     """
     factor = min(max(rtol / 1e-10, 0.1), 100.0)
-    tol.slip_onset = factor * (units.value(DIMENSIONS["slip_onset"]) * Tolerances().slip_onset)
+    tol.slip_onset = factor * (units.value(DIMENSIONS["slip_onset"]) * MACHINE_TOLERANCES["slip_onset"])
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:
