@@ -283,6 +283,79 @@ def arrays(run):
     return [(arc.t.tobytes(), arc.y.tobytes()) for arc in run.arcs]
 
 
+LINEAR_TYRE = {"name": "linear_tyre", "cornering": 2000.0, "camber": 200.0, "relaxation": 0.1}
+
+OTHER_PARAMETERS = {
+    # Vehicle, its arguments, changed parameters of the successive runs, initial values, options of contacts.
+    "bicycle": (
+        "whipple",
+        {},
+        [{"mB": 90.0}, {"rF": 0.33, "c": 0.07}, {"g": 9.0}, {"IByy": 12.0}, {}],
+        {"forward_speed": 4.6},
+        {"mu": 0.8},
+    ),
+    "bicycle with crowned wheels and stops": (
+        "whipple",
+        {"crown": 0.02},
+        [{"crown": 0.03}, {"mF": 4.0}, {"crown": 0.01, "g": 8.0}],
+        {"forward_speed": 4.6},
+        {"mu": 0.8, "stops": {"steer": (-0.05, 0.05)}},
+    ),
+    "bicycle, time steps": (
+        "whipple",
+        {},
+        [{"mB": 90.0}, {"rF": 0.33}],
+        {"forward_speed": 4.6},
+        {"mu": 0.8, "solver": "time_stepping"},
+    ),
+    "bicycle, bounces": (
+        "whipple",
+        {},
+        [{"mB": 90.0}, {"g": 5.0}],
+        {"forward_speed": 4.6},
+        {"impact": "newton", "restitution": {"normal": 0.3}},
+    ),
+    "bicycle with tyres": (
+        "whipple",
+        {"rear_tyre": LINEAR_TYRE, "front_tyre": LINEAR_TYRE},
+        [{"mB": 90.0}, {"rear_tyre_cornering": 1500.0, "rR": 0.31}],
+        {"forward_speed": 4.6},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OTHER_PARAMETERS)
+def test_reused_records_do_not_change_a_run_with_other_parameters(case):
+    """Each vehicle in a fresh query, and all of them one after the other in the same records."""
+    vehicle, arguments, changes, initial, options = OTHER_PARAMETERS[case]
+    nominal = draisine.compile(vehicle, **arguments)
+    contact = ContactOptions(**options)
+
+    def ride(change, seed):
+        """Return a ride of a new vehicle over new rough ground."""
+        system = nominal.with_parameters(**change)
+        ground = rough(0.01, at=2.0, length=2.0, width=1.0, seed=seed)
+        return simulate(system, state(system, **initial), 0.6, terrain=ground, contact=contact)
+
+    # The second ride of each pair has new parameters on an old ground, the other ones both.
+    rides = [(change, k // 2) for k, change in enumerate(changes)]
+    fresh = []
+    for ride_data in rides:
+        contact_query._last.query = None
+        fresh.append(ride(*ride_data))
+    ride({}, 9)
+    query = contact_query._last.query
+    for ride_data, alone in zip(rides, fresh, strict=True):
+        run = ride(*ride_data)
+        assert contact_query._last.query is query  # its records were reused
+        assert arrays(run) == arrays(alone)
+        assert [event.t for event in run.events] == [event.t for event in alone.events]
+        assert run.validity == alone.validity
+        for name, values in alone.observations.items():
+            assert np.array_equal(run.observations[name], values, equal_nan=True), name
+
+
 def test_the_first_run_of_a_system_equals_the_second(monkeypatch):
     """The first one compiles contact modes in the middle of its arcs. Its calls of the compiled loop end at
     the same times: each call chooses pivots anew, which changes rounding errors.
