@@ -1,7 +1,7 @@
 """The ground features near a run as arrays, the input of the search of nearby contacts.
 
-A ground of up to `MAX_UNSEARCHED_WATCHED` features is loaded as a whole. Of a larger one, `find_region` loads
-the features in boxes that are some times as large as those of a search, by the terrain's own search
+A ground of up to `MAX_WHOLE_FEATURES` features is loaded as a whole. Of a larger one, `find_region` loads the
+features in boxes that are some times as large as those of a search, by the terrain's own search
 (`Terrain.near`). The latest regions are kept for further runs and observations.
 """
 
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 MAX_UNSEARCHED_WATCHED = 64
 """Largest number of terrain features for which the gaps of all features are guards, without a search."""
+
+MAX_WHOLE_FEATURES = 1000
+"""Largest number of features of a ground at rest that is loaded as a whole: computing all of them takes half
+a millisecond, hardly longer than computing those of one region.
+"""
 
 MAX_WATCHED_FEATURES = 1000
 """Largest number of terrain features whose gaps are guards; if a search finds more, its margin is halved."""
@@ -92,10 +97,10 @@ def find_region(
     least
         Smallest multiple of these distances.
     """
-    if query.watches_all:
+    moves = bool(query.terrain.motions)
+    if query.watches_all or (not moves and len(query.ground) <= MAX_WHOLE_FEATURES):
         return load_whole_ground(query)
     regions: list[Region] = query.table.regions
-    moves = bool(query.terrain.motions)
     for region in () if moves else reversed(regions):
         if region.encloses(boxes + max(least, region.ratio / REGION_RATIO) * widening):
             return region
