@@ -89,7 +89,7 @@ def casadi_symbols(name: str, count: int) -> Array:
 def _algebra_of(*xs: Scalar) -> str:
     """Return the name of the algebra of the first scalar that is not a number; "float" if all are numbers."""
     for x in xs:
-        if type(x) is float:
+        if isinstance(x, float):
             continue
         root = type(x).__module__.partition(".")[0]
         if root == "casadi":
@@ -196,11 +196,8 @@ def _is_numeric(entries: Any) -> bool:
     if isinstance(entries, np.ndarray):
         return entries.dtype.kind in "fiu"
     if isinstance(entries, (list, tuple)):
-        # Most entries are floats. The test of their type saves a call for each.
-        for entry in entries:
-            if type(entry) is not float and not _is_numeric(entry):
-                return False
-        return True
+        # Most entries are floats. The test here saves a call for each.
+        return all(isinstance(entry, float) or _is_numeric(entry) for entry in entries)
     return isinstance(entries, (float, int))
 
 
@@ -238,7 +235,7 @@ def blocks(rows: Sequence[Sequence[Array]]) -> Array:
 
 def is_zero(x: Scalar) -> bool:
     """Return whether x is structurally zero: a zero number or a symbolic constant zero."""
-    if type(x) is float:
+    if isinstance(x, float):  # the usual case, without a search for the algebra
         return x == 0.0
     algebra = _algebra_of(x)
     if algebra == "casadi":

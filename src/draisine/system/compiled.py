@@ -13,6 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import native_signature
+from draisine.codegen.routine.record import address_of_array
 from draisine.codegen.targets.native import Native
 from draisine.system.layout import input_layout, output_layout
 
@@ -53,8 +54,9 @@ class Compiled:
         depend on parameters only.
         """
         table: Floats = np.zeros(self.native.size_table)
-        address = table.ctypes.data
-        native_signature()(self.native.prologue)(self._parameters.ctypes.data, address, address, 1)
+        parameters = address_of_array(self._parameters, np.float64)
+        address = address_of_array(table, np.float64)
+        native_signature()(self.native.prologue)(parameters, address, address, 1)
         return table
 
     @cached_property

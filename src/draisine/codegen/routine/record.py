@@ -186,7 +186,9 @@ class Packed:
         owner: type = type(record)
         self.record = record
         kept = list[Any]()
-        self._kept = {"": kept}  # objects to which slots point, by name of the field that was replaced
+        self._kept = {
+            "": kept
+        }  # objects to which slots point, by name of the field that was replaced
         slots: list[Any] = list(record)
         arrays, others = _encoded_fields(owner)
         for k, dtype in arrays:
@@ -199,8 +201,9 @@ class Packed:
         """Change fields of the packed tuple; its address stays the same, so that enclosing records remain
         valid.
         """
+        owner: type = type(self.record)
         self.record = self.record._replace(**changes)
-        accesses = _field_accesses(type(self.record))
+        accesses = _field_accesses(owner)
         for name, value in changes.items():
             access = accesses[name]
             if access.encode is None:

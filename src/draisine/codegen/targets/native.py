@@ -87,7 +87,12 @@ class Native:
         # stored first.
         if piece not in self._pieces:
             self._pieces.setdefault(piece, _load_code(self.program, width, self._store, single))
-        return self._pieces[piece].addresses[_llvm_symbol(self.program) + ending]
+        return self._pieces[piece].addresses[self._symbol + ending]
+
+    @cached_property
+    def _symbol(self) -> str:
+        """The LLVM symbol of the program."""
+        return _llvm_symbol(self.program)
 
     @property
     def prologue(self) -> int:

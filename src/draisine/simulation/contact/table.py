@@ -199,7 +199,6 @@ class PairTable:
         with _lock:
             self.forms.add(pairs, statuses, signature, moved)
 
-
     def with_parameters(self, machine: Generic) -> "PairTable":
         """Return the table of the same pairs for a system with other parameters."""
         with _lock:

@@ -248,7 +248,9 @@ def scale_slip_onset(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
     tolerance `rtol`, between a tenth of its default and `slip_end`.
     """
     factor = min(max(rtol / 1e-10, 0.1), 100.0)
-    tol.slip_onset = factor * (units.value(DIMENSIONS["slip_onset"]) * MACHINE_TOLERANCES["slip_onset"])
+    tol.slip_onset = factor * (
+        units.value(DIMENSIONS["slip_onset"]) * MACHINE_TOLERANCES["slip_onset"]
+    )
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:
