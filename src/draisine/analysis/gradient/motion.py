@@ -244,7 +244,9 @@ class GradientRun:
         """Return the directions of differentiation in parameters and inputs, one per unknown."""
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         return Directions(
-            self._select_derivatives(list(system.parameters)), self._select_derivatives(inputs)
+            self._select_derivatives(list(system.parameters)),
+            self._select_derivatives(inputs),
+            np.zeros(len(self.unknowns)),
         )
 
     def _select_derivatives(self, names: Sequence[str]) -> Floats:

@@ -90,21 +90,18 @@ class SteppedTangents:
     Parameters
     ----------
     tangents
-        Equations of motion on the terrain, with derivatives.
+        Equations of motion on the terrain, with derivatives. The times of all steps have derivatives
+        if the arc begins at an event.
     contact
         Contact options of the run.
     arc
         The trajectory arc; its steps are repeated from its first state.
-    delay
-        Derivatives of the times of all steps, (k,); nonzero if the arc begins at an event.
     """
 
-    def __init__(
-        self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc, delay: Floats
-    ) -> None:
+    def __init__(self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc) -> None:
         self.tangents = tangents
         self.query = tangents.query
-        self.delay = delay
+        self.delay = tangents.along.times  # derivatives of the times of all steps, (k,)
         assert arc.time_stepped is not None  # compliant ground has no gradient
         self.stepper = TimeStepper(
             self.query,
@@ -166,7 +163,7 @@ class SteppedTangents:
         h = stepper.t - begin
         t = begin + 0.5 * h
         middle = self._move_at_constant_speeds(begin, state_with_derivatives, 0.5 * h)
-        motion = self._free_motion(t, middle)
+        motion = self.tangents.motion(t, middle)
         after = middle.copy()
         after[:, layout.v] = self._solve_speeds(t, h, middle, motion, contacts)
         out = self._move_at_constant_speeds(t, after, 0.5 * h)
@@ -211,19 +208,15 @@ class SteppedTangents:
                 self.changes.append(StatusChange(t, self.query.key(pair), before, after))
         self._statuses = closed
 
-    def _free_motion(self, t: float, state_with_derivatives: Floats) -> dict[str, Floats]:
-        """Return mass matrix, bias force and equality constraints without contacts at time t (s)."""
-        return self.tangents.motion(t, state_with_derivatives, self.delay)
-
     def _move_at_constant_speeds(
         self, t: float, state_with_derivatives: Floats, duration: float
     ) -> Floats:
         """Return the state after a duration (s) at constant speeds, by the midpoint rule."""
         pose = self.query.pose
         half = state_with_derivatives.copy()
-        half[:, pose] += 0.5 * duration * self._free_motion(t, state_with_derivatives)["flow"]
+        half[:, pose] += 0.5 * duration * self.tangents.motion(t, state_with_derivatives)["flow"]
         out = state_with_derivatives.copy()
-        out[:, pose] += duration * self._free_motion(t, self._normalise_quaternion(half))["flow"]
+        out[:, pose] += duration * self.tangents.motion(t, self._normalise_quaternion(half))["flow"]
         return self._normalise_quaternion(out)
 
     def _normalise_quaternion(self, state_with_derivatives: Floats) -> Floats:
@@ -245,7 +238,7 @@ class SteppedTangents:
     ) -> RowTangents:
         """Return rows and forces of a contact by name, with the tyre's states at the end of the step."""
         if not contact.is_tyred:
-            return self.tangents.row(t, state_with_derivatives, contact.pair, self.delay)
+            return self.tangents.row(t, state_with_derivatives, contact.pair)
         later = state_with_derivatives.copy()
         first = self.query.y.z.start
         rates = self._linearised_tyre_row(t, state_with_derivatives, contact, load)["rates"]
@@ -259,7 +252,7 @@ class SteppedTangents:
         # At a load of zero, tyre forces have no derivative. Use a small load instead.
         min_load = step.MIN_TYRE_LOAD * self.query.motion.record.share
         return self.tangents.row(
-            t, state_with_derivatives, contact.pair, self.delay, max(float(load[0]), min_load)
+            t, state_with_derivatives, contact.pair, max(float(load[0]), min_load)
         )
 
     def _tyre_load(self, contact: _StepContact, t: float, midpoint_state: Floats) -> Floats:
@@ -281,7 +274,7 @@ class SteppedTangents:
         rest = midpoint_state.copy()
         rest[:, self.query.y.v] = 0.0
         names = self.query.machine.system.model.speeds
-        force = self._free_motion(t, rest)["F"][
+        force = self.tangents.motion(t, rest)["F"][
             :, [k for k, x in enumerate(names) if x in BASE_SPEEDS]
         ]
         return vector_length(force) * self.query.motion.record.share / np.linalg.norm(force[0])
@@ -414,7 +407,7 @@ class SteppedTangents:
         increments = step.RATE_INCREMENT * (1.0 + np.abs(midpoint_state[0, v]))
         shifted = np.repeat(midpoint_state[None], 1 + self.query.n, axis=0)
         shifted[1:, 0, v] += np.diag(increments)
-        total = -self._free_motion(t, shifted)["applied"]
+        total = -self.tangents.motion(t, shifted)["applied"]
         for contact in contacts:
             if contact.is_tyred:
                 # Use the load of the previous step. In the first step, the engine uses a share of
