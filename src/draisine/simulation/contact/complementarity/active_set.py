@@ -47,7 +47,6 @@ from draisine.simulation.contact.complementarity.linear import (
     dot,
     max_difference,
     max_norm,
-    span_columns,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
@@ -55,6 +54,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     apply_multipliers,
     find_null_space,
     make_saddle_point,
+    project_on_motions,
     set_row,
     solve_reduced,
     solve_saddle_point,
@@ -565,22 +565,12 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
     """Project the free motion b onto the motions that are possible for redundant contacts. Contacts that come
     to rest slip at slightly different speeds, and no contact force can remove the difference.
     """
-    p = g.system
-    n = g.n
     size = law.sizes[1]
-    rows = p.work[0:]
-    U = p.work[size * n :]
-    rest = p.work[size * (n + size) :]
-    for i in range(size):
-        rows[i * n :][:n] = p.C[g.holds + i, :n]
-    rank = span_columns(rows, size, n, U, rest)
-    if rank == size:
+    nearest = g.system.work[size * (g.n + size) :]
+    if project_on_motions(g.system, g.holds, law.b, nearest) == size:
         return
-    rest[:size] = 0.0
-    for r in range(rank):
-        rest[:size] += dot(U[r * size :], law.b, size) * U[r * size :][:size]
-    if max_difference(law.b, rest, size) <= INCONSISTENT_SLIP * max_norm(law.b, size):
-        law.b[:size] = rest[:size]
+    if max_difference(law.b, nearest, size) <= INCONSISTENT_SLIP * max_norm(law.b, size):
+        law.b[:size] = nearest[:size]
 
 
 @routine
