@@ -306,7 +306,9 @@ class GroundedMachine:
         conditions = np.hstack([motion["held_gap"], *gaps])
         speeds = self._expand_speeds(jets[:, layout.v])
         accelerations = self._expand_speeds(rates[:, layout.v])
-        turn_rates = _angle_accelerations(jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6])
+        turn_rates = _differentiate_angles(
+            jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6], "accelerations"
+        )
         H = jets[1:][Layout(self.sizes).du, layout.v]
         M = motion["M"][0].reshape(self.query.n, self.query.n)
         mass = H @ M @ H.T
@@ -394,8 +396,12 @@ class GroundedMachine:
 
         It is zero in a steady motion, eq. [symmetry].
         """
-        yaw_rate = _angle_rates(
-            state_with_derivatives[:, self.free_machine.layout.q], speeds[:, 3:6]
+        angular_velocity = speeds[:, 3:6]
+        yaw_rate = _differentiate_angles(
+            state_with_derivatives[:, self.free_machine.layout.q],
+            angular_velocity,
+            np.zeros_like(angular_velocity),
+            "rates",
         )[:, 0]
         return self.symmetry.velocity_across(
             *self._centre_motion(state_with_derivatives, speeds), yaw_rate
@@ -521,10 +527,12 @@ def _angle_program() -> Program:
     return trace_program("angles", symbols, {"rates": rates, "accelerations": accelerations})
 
 
-def _evaluate_angle_program(
+def _differentiate_angles(
     quaternion: Floats, angular_velocity: Floats, angular_acceleration: Floats, output: str
 ) -> Floats:
-    """Return the output "rates" or "accelerations" of `_angle_program` with derivatives, (1 + k, 3)."""
+    """Return the "rates" (rad/s) or "accelerations" (rad/s2) of yaw, lean and pitch with derivatives,
+    (1 + k, 3).
+    """
     lanes = {"q": quaternion, "W": angular_velocity, "Wdot": angular_acceleration}
     values = {
         name: np.repeat(x[:1].T, max(len(quaternion) - 1, 1), axis=1) for name, x in lanes.items()
@@ -532,22 +540,6 @@ def _evaluate_angle_program(
     rates = {name: x[1:].T if len(x) > 1 else np.zeros_like(x.T) for name, x in lanes.items()}
     out, d = run_tangent(_angle_program(), values, rates)
     return np.vstack([out[output][:, :1].T, d[output].T[: len(quaternion) - 1]])
-
-
-def _angle_rates(quaternion: Floats, angular_velocity: Floats) -> Floats:
-    """Return the rates of yaw, lean and pitch (rad/s) with derivatives, (1 + k, 3)."""
-    return _evaluate_angle_program(
-        quaternion, angular_velocity, np.zeros_like(angular_velocity), "rates"
-    )
-
-
-def _angle_accelerations(
-    quaternion: Floats, angular_velocity: Floats, angular_acceleration: Floats
-) -> Floats:
-    """Return the second time derivatives of yaw, lean and pitch (rad/s2) with derivatives, (1 + k, 3)."""
-    return _evaluate_angle_program(
-        quaternion, angular_velocity, angular_acceleration, "accelerations"
-    )
 
 
 def nearest_contacts(
