@@ -55,6 +55,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     find_null_space,
     make_saddle_point,
     project_on_motions,
+    set_equality_rows,
     set_row,
     solve_reduced,
     solve_saddle_point,
@@ -273,16 +274,6 @@ def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None
 
 
 @routine
-def write_equality_rows(g: Choice, first: int, share: float) -> None:
-    """Write the equality rows (prescribed joints, couplings) to the saddle-point system, from constraint row
-    `first` on, with targets multiplied by `share`.
-    """
-    for i in range(g.holds):
-        row = g.held[i * g.n :]
-        set_row(g.system, first + i, row, row, share * g.targets[i])
-
-
-@routine
 def share_pulls(g: Choice, count: int) -> None:
     """Change redundant multipliers along null vectors by the smallest amount after which none of the first
     `count` normal multipliers pulls, if such multipliers exist.
@@ -311,7 +302,7 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
             for i in range(3 * k, 3 * k + g.rows[k]):
                 set_row(p, row, g.C[i * n :], g.G[i * n :], g.c[i])
                 row += 1
-    write_equality_rows(g, row, 1.0)
+    set_equality_rows(p, row, g.held, g.targets, g.holds)
     p.rows = row + g.holds
     status = solve_reduced(p) if reduced == 1 else solve_saddle_point(p)
     if status is SaddleStatus.UNSOLVABLE:
@@ -547,7 +538,7 @@ def write_friction_rows(g: Choice, law: FrictionProblem) -> None:
     p = g.system
     n = g.n
     size = 0
-    write_equality_rows(g, 0, 1.0)
+    set_equality_rows(p, 0, g.held, g.targets, g.holds)
     p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         law.first_row[k] = size

@@ -173,6 +173,18 @@ def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None
     p.target[i] = target
 
 
+@routine
+def set_equality_rows(
+    p: SaddlePoint, first: int, rows: Floats, targets: Floats, count: int
+) -> None:
+    """Write `count` equality rows (prescribed joints, couplings; n entries each) and their targets, from
+    constraint row `first` on.
+    """
+    for i in range(count):
+        row = rows[i * p.n :]
+        set_row(p, first + i, row, row, targets[i])
+
+
 # --- steps of the solution
 
 
