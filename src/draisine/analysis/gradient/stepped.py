@@ -163,7 +163,7 @@ class SteppedTangents:
         h = stepper.t - begin
         t = begin + 0.5 * h
         middle = self._move_at_constant_speeds(begin, state_with_derivatives, 0.5 * h)
-        motion = self.tangents.motion(t, middle)
+        motion = self._free_motion(t, middle)
         after = middle.copy()
         after[:, layout.v] = self._solve_speeds(t, h, middle, motion, contacts)
         out = self._move_at_constant_speeds(t, after, 0.5 * h)
@@ -208,15 +208,19 @@ class SteppedTangents:
                 self.changes.append(StatusChange(t, self.query.key(pair), before, after))
         self._statuses = closed
 
+    def _free_motion(self, t: float, state_with_derivatives: Floats) -> dict[str, Floats]:
+        """Return mass matrix, bias force and equality constraints without contacts at time t (s)."""
+        return self.tangents.motion(t, state_with_derivatives)
+
     def _move_at_constant_speeds(
         self, t: float, state_with_derivatives: Floats, duration: float
     ) -> Floats:
         """Return the state after a duration (s) at constant speeds, by the midpoint rule."""
         pose = self.query.pose
         half = state_with_derivatives.copy()
-        half[:, pose] += 0.5 * duration * self.tangents.motion(t, state_with_derivatives)["flow"]
+        half[:, pose] += 0.5 * duration * self._free_motion(t, state_with_derivatives)["flow"]
         out = state_with_derivatives.copy()
-        out[:, pose] += duration * self.tangents.motion(t, self._normalise_quaternion(half))["flow"]
+        out[:, pose] += duration * self._free_motion(t, self._normalise_quaternion(half))["flow"]
         return self._normalise_quaternion(out)
 
     def _normalise_quaternion(self, state_with_derivatives: Floats) -> Floats:
@@ -274,7 +278,7 @@ class SteppedTangents:
         rest = midpoint_state.copy()
         rest[:, self.query.y.v] = 0.0
         names = self.query.machine.system.model.speeds
-        force = self.tangents.motion(t, rest)["F"][
+        force = self._free_motion(t, rest)["F"][
             :, [k for k, x in enumerate(names) if x in BASE_SPEEDS]
         ]
         return vector_length(force) * self.query.motion.record.share / np.linalg.norm(force[0])
@@ -407,7 +411,7 @@ class SteppedTangents:
         increments = step.RATE_INCREMENT * (1.0 + np.abs(midpoint_state[0, v]))
         shifted = np.repeat(midpoint_state[None], 1 + self.query.n, axis=0)
         shifted[1:, 0, v] += np.diag(increments)
-        total = -self.tangents.motion(t, shifted)["applied"]
+        total = -self._free_motion(t, shifted)["applied"]
         for contact in contacts:
             if contact.is_tyred:
                 # Use the load of the previous step. In the first step, the engine uses a share of
