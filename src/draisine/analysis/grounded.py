@@ -247,13 +247,13 @@ class GroundedMachine:
 
     def tangents_at(
         self, t: float, state: Floats, inputs: Floats
-    ) -> tuple[TerrainTangents, Floats, Floats, ModeTangents]:
+    ) -> tuple[TerrainTangents, Floats, ModeTangents]:
         """Differentiate the motion at a state along the k directions of `sizes`.
 
         Returns
         -------
-        The programs with derivatives, the free state with derivatives (1 + k, entries), the derivatives of
-        time (k,), and the rates and contact forces with derivatives.
+        The programs with derivatives, the free state with derivatives (1 + k, entries), and the rates and
+        contact forces with derivatives.
         """
         query = self.query
         query.inputs = inputs
@@ -262,11 +262,12 @@ class GroundedMachine:
         layout = self.free_machine.layout
         free = self.to_free_state(state, t)
         along = Directions(
-            np.zeros((lanes.size, len(self.system.parameters))), np.zeros((lanes.size, len(inputs)))
+            np.zeros((lanes.size, len(self.system.parameters))),
+            np.zeros((lanes.size, len(inputs))),
+            np.zeros(lanes.size),
         )
         along.inputs[lanes.dw] = np.eye(len(inputs))
-        dt = np.zeros(lanes.size)
-        dt[lanes.dt] = 1.0
+        along.times[lanes.dt] = 1.0
         tangents = TerrainTangents(query, along)
 
         # The directions of differentiation are displacements expressed as speeds. The program maps
@@ -281,29 +282,22 @@ class GroundedMachine:
 
         # At constant independent speeds u, all speeds v change with the constraints: (C; B) dv =
         # (db - dC v; 0).
-        motion = tangents.motion(t, jets, dt)
-        C = [motion["held"].reshape(len(jets), -1, n)]
-        b = [motion["held_b"]]
-        for contact, status, _ in self.closed:
-            row = tangents.row(t, jets, contact, dt)
-            held = count_rows(status)
-            C.append(row["C"].reshape(len(jets), 3, n)[:, :held])
-            b.append(row["b"][:, :held])
-        rows = np.concatenate(C, axis=1)
-        demand = np.concatenate(b, axis=1)[1:] - rows[1:] @ free[layout.v]
+        C, b = zip(*tangents.velocity_constraints(t, jets, self.closed), strict=True)
+        rows = np.hstack(C)
+        demand = np.hstack(b)[1:] - rows[1:] @ free[layout.v]
         independent_speeds = np.zeros((lanes.size, len(self.B)))
         independent_speeds[lanes.du] = np.eye(len(self.B))
         right = np.hstack([demand, independent_speeds]).T
         K = np.vstack([rows[0], self.B])
         jets[1:, layout.v] = np.linalg.lstsq(K, right, rcond=RANK_OF_ROWS)[0].T
-        return tangents, jets, dt, tangents.accelerate(t, jets, self.closed, dt)
+        return tangents, jets, tangents.accelerate(t, jets, self.closed)
 
     def _evaluate_state(self, t: float, state: Floats, inputs: Floats) -> dict[str, Floats]:
         """Return the mass matrix and the outputs of a `Variation` with derivatives (1 + k, entries)."""
-        tangents, jets, dt, result = self.tangents_at(t, state, inputs)
+        tangents, jets, result = self.tangents_at(t, state, inputs)
         layout = self.free_machine.layout
         rates = result.rates
-        motion = tangents.motion(t, jets, dt)
+        motion = tangents.motion(t, jets)
         gaps = [
             row["gap"]
             for row, (_, status, _) in zip(result.rows, self.closed, strict=True)
@@ -312,7 +306,9 @@ class GroundedMachine:
         conditions = np.hstack([motion["held_gap"], *gaps])
         speeds = self._expand_speeds(jets[:, layout.v])
         accelerations = self._expand_speeds(rates[:, layout.v])
-        turn_rates = _angle_accelerations(jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6])
+        turn_rates = _differentiate_angles(
+            jets[:, layout.q], speeds[:, 3:6], accelerations[:, 3:6], "accelerations"
+        )
         H = jets[1:][Layout(self.sizes).du, layout.v]
         M = motion["M"][0].reshape(self.query.n, self.query.n)
         mass = H @ M @ H.T
@@ -321,7 +317,7 @@ class GroundedMachine:
             "force": np.zeros((len(jets), 0)),
             "zdot": rates[:, layout.z],
             "conditions": conditions[:, self._select_conditions(conditions)],
-            "seen": self._observe_with_derivatives(tangents, t, jets, dt, speeds),
+            "seen": self._observe_with_derivatives(tangents, t, jets, speeds),
             "paced": np.hstack([turn_rates, rates[:, layout.v]]),
             "drift": self._velocity_across_symmetries(jets, speeds),
         }
@@ -331,14 +327,13 @@ class GroundedMachine:
         tangents: TerrainTangents,
         t: float,
         state_with_derivatives: Floats,
-        time_derivatives: Floats,
         speeds: Floats,
     ) -> Floats:
         """Return the observations with derivatives, (1 + k, names).
 
         Their position x, y, z and its rates are those of the point `centre` of the base.
         """
-        seen = tangents.observe(t, state_with_derivatives, time_derivatives)
+        seen = tangents.observe(t, state_with_derivatives)
         if self.centre.any():
             names = observation_names(self.system.model)
             position, velocity = self._centre_motion(state_with_derivatives, speeds)
@@ -401,8 +396,12 @@ class GroundedMachine:
 
         It is zero in a steady motion, eq. [symmetry].
         """
-        yaw_rate = _angle_rates(
-            state_with_derivatives[:, self.free_machine.layout.q], speeds[:, 3:6]
+        angular_velocity = speeds[:, 3:6]
+        yaw_rate = _differentiate_angles(
+            state_with_derivatives[:, self.free_machine.layout.q],
+            angular_velocity,
+            np.zeros_like(angular_velocity),
+            "rates",
         )[:, 0]
         return self.symmetry.velocity_across(
             *self._centre_motion(state_with_derivatives, speeds), yaw_rate
@@ -528,10 +527,12 @@ def _angle_program() -> Program:
     return trace_program("angles", symbols, {"rates": rates, "accelerations": accelerations})
 
 
-def _evaluate_angle_program(
+def _differentiate_angles(
     quaternion: Floats, angular_velocity: Floats, angular_acceleration: Floats, output: str
 ) -> Floats:
-    """Return the output "rates" or "accelerations" of `_angle_program` with derivatives, (1 + k, 3)."""
+    """Return the "rates" (rad/s) or "accelerations" (rad/s2) of yaw, lean and pitch with derivatives,
+    (1 + k, 3).
+    """
     lanes = {"q": quaternion, "W": angular_velocity, "Wdot": angular_acceleration}
     values = {
         name: np.repeat(x[:1].T, max(len(quaternion) - 1, 1), axis=1) for name, x in lanes.items()
@@ -539,22 +540,6 @@ def _evaluate_angle_program(
     rates = {name: x[1:].T if len(x) > 1 else np.zeros_like(x.T) for name, x in lanes.items()}
     out, d = run_tangent(_angle_program(), values, rates)
     return np.vstack([out[output][:, :1].T, d[output].T[: len(quaternion) - 1]])
-
-
-def _angle_rates(quaternion: Floats, angular_velocity: Floats) -> Floats:
-    """Return the rates of yaw, lean and pitch (rad/s) with derivatives, (1 + k, 3)."""
-    return _evaluate_angle_program(
-        quaternion, angular_velocity, np.zeros_like(angular_velocity), "rates"
-    )
-
-
-def _angle_accelerations(
-    quaternion: Floats, angular_velocity: Floats, angular_acceleration: Floats
-) -> Floats:
-    """Return the second time derivatives of yaw, lean and pitch (rad/s2) with derivatives, (1 + k, 3)."""
-    return _evaluate_angle_program(
-        quaternion, angular_velocity, angular_acceleration, "accelerations"
-    )
 
 
 def nearest_contacts(

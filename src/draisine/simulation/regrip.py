@@ -142,8 +142,7 @@ def run_grips(task: Task) -> Trajectory:
             break
         if task.progress is not None:
             task.progress(end / until)
-    settings = {name: getattr(task.numerics, name) for name in ("integrator", "dt", "rtol", "atol")}
-    settings |= {"drift": str(task.numerics.drift), "joint": schedule.joint}
+    settings = {**run.settings, "joint": schedule.joint}
     return Trajectory(tuple(arcs), outcome, settings, tuple(events), task.contact, tuple(between))
 
 

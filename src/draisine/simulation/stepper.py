@@ -317,10 +317,13 @@ class Stepper:
         self._run.release()
         self._begin()
         self._requested = remainder
-        size = len(control_states)
-        held = {k - size: float(z) for k, z in enumerate(control_states)}
-        self._run.hold(self.system.inputs(self.inputs), held)
+        self._hold_law_states(control_states)
         self._take_readings()
+
+    def _hold_law_states(self, z: Floats) -> None:
+        """Set the last states of the control law, and the present inputs."""
+        held = {k - len(z): float(x) for k, x in enumerate(z)}
+        self._run.hold(self.system.inputs(self.inputs), held)
 
     def with_parameters(self, keep: Sequence[str] = (), **changes: float) -> "Stepper":
         """Return a stepper of the same system with other parameters, at the present time.
@@ -353,10 +356,7 @@ class Stepper:
             numerics=replace(task.numerics, start=self.time),
             noise_seed=self.noise_seed,
         )
-        states = len(self.law_state)
-        other._run.hold(
-            system.inputs(self.inputs), {k - states: float(z) for k, z in enumerate(self.law_state)}
-        )
+        other._hold_law_states(self.law_state)
         return other
 
     def _free_names(self) -> list[str]:

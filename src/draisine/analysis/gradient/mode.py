@@ -10,7 +10,7 @@ system `K x = right`, the derivative of its solution x is d(x) = K^-1 (d(right) 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,7 +22,6 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.system.generic import Generic
 
 # Names of variables in the programs of `system.generic`: the inputs that form a state, and the
 # outputs of each program whose derivatives are needed.
@@ -46,40 +45,38 @@ class ModeTangents:
     rows: list[RowTangents]  # outputs of the contact program for each closed contact
 
 
+@dataclass(frozen=True, eq=False)
 class TerrainTangents:
     """Equations of motion of a vehicle on a terrain, with derivatives along k directions."""
 
-    def __init__(self, query: ContactQuery, along: Directions) -> None:
-        self.query = query
-        self.along = along
-        self._programs: dict[str, TangentProgram] = {}
-        self._features: dict[WheelOnFeature, tuple[str, Floats, dict[str, Floats]]] = {}
+    query: ContactQuery
+    along: Directions
+    _programs: dict[str, TangentProgram] = field(default_factory=dict)
+    _features: dict[WheelOnFeature, tuple[str, Floats, dict[str, Floats]]] = field(
+        default_factory=dict
+    )
 
-    @property
-    def machine(self) -> Generic:
-        """Compiled equations of motion without ground contacts."""
-        return self.query.machine
+    def at_event(self, time_derivatives: Floats) -> "TerrainTangents":
+        """Return the same programs at a time with derivatives (k,), such as the time of an event."""
+        return replace(self, along=replace(self.along, times=time_derivatives))
 
     def _get_program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
         """Return a named program with derivatives of selected outputs; it is compiled at its first use."""
         if name not in self._programs:
-            machine = self.machine
+            machine = self.query.machine
             key = fingerprint((name, machine.states, machine.motions, machine.law))
             self._programs[name] = tangent_program(
                 machine.system, machine.programs[name], outputs, STATE_INPUTS, key
             )
         return self._programs[name]
 
-    def motion(
-        self, t: float, state_with_derivatives: Floats, time_derivatives: Floats | None = None
-    ) -> dict[str, Floats]:
+    def motion(self, t: float, state_with_derivatives: Floats) -> dict[str, Floats]:
         """Return mass matrix, bias force and equality constraints without contacts, with derivatives.
 
-        t is the time (s), `state_with_derivatives` a state with derivatives (1 + k, entries), dt the
-        derivatives of t (k,).
+        t is the time (s), `state_with_derivatives` a state with derivatives (1 + k, entries).
         """
         return self._get_program("motion", MOTION_OUTPUTS)(
-            t, state_with_derivatives, self.along, time_derivatives, w=self.query.inputs
+            t, state_with_derivatives, self.along, w=self.query.inputs
         )
 
     def row(
@@ -87,7 +84,6 @@ class TerrainTangents:
         t: float,
         state_with_derivatives: Floats,
         contact: WheelOnFeature,
-        time_derivatives: Floats | None = None,
         load: float = 0.0,
     ) -> RowTangents:
         """Return constraint rows, gap and forces of one contact with derivatives, by name.
@@ -96,7 +92,7 @@ class TerrainTangents:
         """
         if contact not in self._features:
             feature = self.query.feature(contact)
-            name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
+            name = self.query.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
             numbers = np.zeros(FEATURE)
             numbers[: len(feature.numbers)] = feature.numbers
             numbers[SIDE] = contact.side
@@ -104,21 +100,19 @@ class TerrainTangents:
             self._features[contact] = (name, numbers, cell)
         name, numbers, cell = self._features[contact]
         numbers[LOAD] = load
-        fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground, **cell}
+        fixed = {"w": self.query.inputs, "f": numbers, "ground": self.query.machine.ground, **cell}
         return self._get_program(name, ROW_OUTPUTS + ELEMENT_OUTPUTS)(
-            t, state_with_derivatives, self.along, time_derivatives, **fixed
+            t, state_with_derivatives, self.along, **fixed
         )
 
-    def observe(
-        self, t: float, state_with_derivatives: Floats, time_derivatives: Floats | None = None
-    ) -> Floats:
+    def observe(self, t: float, state_with_derivatives: Floats) -> Floats:
         """Return all observations of a state with derivatives, (1 + k, names).
 
         `observation_names` lists their names. They depend on neither accelerations nor contacts.
         """
-        layout = self.machine.layout
+        layout = self.query.y
         program = self._get_program("observe", OBSERVE_OUTPUTS)
-        out = program(t, state_with_derivatives, self.along, time_derivatives, w=self.query.inputs)
+        out = program(t, state_with_derivatives, self.along, w=self.query.inputs)
         return np.hstack(
             [
                 out["outputs"][:, :3],
@@ -126,29 +120,25 @@ class TerrainTangents:
                 state_with_derivatives[:, layout.r],
                 out["outputs"][:, 3:],
                 out["output_rates"][:, :3],
-                self.motion(t, state_with_derivatives, time_derivatives)["flow"][:, layout.p],
+                self.motion(t, state_with_derivatives)["flow"][:, layout.p],
                 state_with_derivatives[:, layout.v],
             ]
         )
 
     def accelerate(
-        self,
-        t: float,
-        state_with_derivatives: Floats,
-        closed: Sequence[Closed],
-        time_derivatives: Floats | None = None,
+        self, t: float, state_with_derivatives: Floats, closed: Sequence[Closed]
     ) -> ModeTangents:
         """Return rates and contact forces with derivatives in a contact mode, eq. [saddle-point].
 
         `closed` lists the closed contacts with their statuses; `state_with_derivatives` is a state with
         derivatives.
         """
-        layout = self.machine.layout
+        layout = self.query.y
         n = self.query.n
         count = len(state_with_derivatives)
 
         # Terms without ground contacts: inertia, applied forces, equality constraints
-        motion = self.motion(t, state_with_derivatives, time_derivatives)
+        motion = self.motion(t, state_with_derivatives)
         C = [motion["held"].reshape(count, -1, n)]
         G = [np.swapaxes(C[0], 1, 2)]
         c = [motion["held_c"]]
@@ -162,7 +152,7 @@ class TerrainTangents:
             closed, self._normal_loads(t, state_with_derivatives, closed), strict=True
         ):
             held = count_rows(status)
-            row = self.row(t, state_with_derivatives, contact, time_derivatives, load)
+            row = self.row(t, state_with_derivatives, contact, load)
             jacobian = row["C"].reshape(count, 3, n)
             unit = np.zeros((count, 3, held))
             unit[0] = np.eye(3)[:, :held]
@@ -203,41 +193,46 @@ class TerrainTangents:
             return [0.0] * len(closed)
         return list(self.query.accelerate(t, state_with_derivatives[0], closed)[1][:, 0])
 
+    def velocity_constraints(
+        self, t: float, state_with_derivatives: Floats, closed: Sequence[Closed]
+    ) -> list[tuple[Floats, Floats]]:
+        """Return C (1 + k, rows, n) and b (1 + k, rows) of the velocity constraints `C v = b`: first of
+        the equality constraints, then of each closed contact.
+        """
+        n = self.query.n
+        count = len(state_with_derivatives)
+        motion = self.motion(t, state_with_derivatives)
+        constraints = [(motion["held"].reshape(count, -1, n), motion["held_b"])]
+        for contact, status, _ in closed:
+            held = count_rows(status)
+            row = self.row(t, state_with_derivatives, contact)
+            constraints.append((row["C"].reshape(count, 3, n)[:, :held], row["b"][:, :held]))
+        return constraints
+
     def project_speeds(
-        self,
-        t: float,
-        state_with_derivatives: Floats,
-        closed: Sequence[Closed],
-        time_derivatives: Floats | None = None,
+        self, t: float, state_with_derivatives: Floats, closed: Sequence[Closed]
     ) -> Floats:
         """Project the speeds of a state with derivatives onto the velocity constraints, eq. [saltation-hold].
 
         The projection applies impulses along the constraint rows of closed contacts and equality constraints.
         """
-        v = self.machine.layout.v
+        v = self.query.y.v
         n = self.query.n
         count = len(state_with_derivatives)
-        motion = self.motion(t, state_with_derivatives, time_derivatives)
-        rows = [
-            (self.row(t, state_with_derivatives, contact, time_derivatives), count_rows(status))
-            for contact, status, _ in closed
-        ]
-        C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
-        J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
+        motion = self.motion(t, state_with_derivatives)
+        (equalities, targets), *contacts = self.velocity_constraints(
+            t, state_with_derivatives, closed
+        )
+        J = np.hstack([*(C for C, _ in contacts), equalities])
         M = motion["M"].reshape(count, n, n)
         momentum = multiply_jets(M, state_with_derivatives[:, v])
-        demand = [*(row["b"][:, :held] for row, held in rows), motion["held_b"]]
-        right = np.hstack([momentum, *demand])[:, :, None]
+        right = np.hstack([momentum, *(b for _, b in contacts), targets])[:, :, None]
         out = state_with_derivatives.copy()
         out[:, v] = solve_saddle(M, np.swapaxes(J, 1, 2), J, right)[:, :n, 0]
         return out
 
     def project_configuration(
-        self,
-        t: float,
-        state_with_derivatives: Floats,
-        closed: Sequence[Closed],
-        time_derivatives: Floats | None = None,
+        self, t: float, state_with_derivatives: Floats, closed: Sequence[Closed]
     ) -> Floats:
         """Project the configuration of a state with derivatives onto the position constraints.
 
@@ -246,9 +241,9 @@ class TerrainTangents:
         """
         n = self.query.n
         count = len(state_with_derivatives)
-        motion = self.motion(t, state_with_derivatives, time_derivatives)
+        motion = self.motion(t, state_with_derivatives)
         rows = [
-            self.row(t, state_with_derivatives, contact, time_derivatives)
+            self.row(t, state_with_derivatives, contact)
             for contact, status, _ in closed
             if count_rows(status)
         ]
@@ -260,7 +255,7 @@ class TerrainTangents:
         displacement = solve_jets(split_stack(np.hstack(J)), split_stack(gaps[:, :, None])).stack[
             :, :, 0
         ]
-        step[:, self.machine.layout.v] = -displacement
+        step[:, self.query.y.v] = -displacement
         out = state_with_derivatives.copy()
         out[:, self.query.pose] += self.motion(t, step)["flow"]
         return out

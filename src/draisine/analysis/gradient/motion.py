@@ -165,6 +165,46 @@ class StartRule:
 
 
 @dataclass(frozen=True)
+class _NamedStart(StartRule):
+    """Initial state that `state` computes from initial values; its neighbours are computed all at once."""
+
+    options: Mapping[str, Any]
+    """Options of `state`: contact mode, time, whether the vehicle is at rest."""
+
+    def columns(
+        self, system: System, varied: Sequence[str], nodes: Floats, steps: Mapping[str, float]
+    ) -> tuple[States, Floats]:
+        """Return the initial state and its neighbours, see `StartRule`. Their parameters need not be
+        physically valid.
+        """
+        count = 1 + len(nodes) * len(varied)
+        parameters = np.repeat(system.values[:, None], count, axis=1)
+        values = initial_values(self.values, system.model)
+        columns = {name: np.full(count, x) for name, x in values.items()}
+        rows = dict(zip(self.values, columns.values(), strict=True))
+        rows |= dict(zip(system.parameters, parameters, strict=True))
+        for k, name in enumerate(varied):
+            first = 1 + len(nodes) * k
+            rows[name][first : first + len(nodes)] += steps[name] * nodes
+        solved, errors = states(system, columns, parameters=parameters.T, **self.options)
+        for text in filter(None, errors):
+            raise ConfigurationError(text)
+        return solved, parameters
+
+
+def _make_start_rule(system: System, start: Mapping[str, Any]) -> StartRule:
+    """Return the rule of initial values by name, as for `state`."""
+    options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
+    prescribed = {name: x for name, x in start.items() if name not in options}
+    values = initial_values(prescribed, system.model).values()
+    return _NamedStart(
+        dict(zip(prescribed, values, strict=True)),
+        lambda machine, _: state(machine, **start),
+        options,
+    )
+
+
+@dataclass(frozen=True)
 class GradientRun:
     """Settings for the simulation of a motion with derivatives of its outputs by unknowns.
 
@@ -204,8 +244,9 @@ class GradientRun:
         sample_times = np.asarray(times, float)
         named = start.values if isinstance(start, StartRule) else start
         self._check_request(system, named, sample_times)
+        rule = start if isinstance(start, StartRule) else _make_start_rule(system, start)
         compute = self._follow_ideal if self.terrain is None else self._follow_unilateral
-        jets, events, changes = compute(system, start, sample_times)
+        jets, events, changes = compute(system, rule, sample_times)
         return MotionGradient(
             values=jets[:, 0],
             derivatives=np.moveaxis(jets[:, 1:], 1, 2),
@@ -244,7 +285,9 @@ class GradientRun:
         """Return the directions of differentiation in parameters and inputs, one per unknown."""
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         return Directions(
-            self._select_derivatives(list(system.parameters)), self._select_derivatives(inputs)
+            self._select_derivatives(list(system.parameters)),
+            self._select_derivatives(inputs),
+            np.zeros(len(self.unknowns)),
         )
 
     def _select_derivatives(self, names: Sequence[str]) -> Floats:
@@ -255,24 +298,20 @@ class GradientRun:
     def _initial_state_with_derivatives(
         self,
         system: System,
-        start: Mapping[str, Any] | StartRule,
+        start: StartRule,
         convert_states: Callable[[States, Floats], Floats],
     ) -> Floats:
         """Return the initial state of the integrator with derivatives, (1 + k, entries).
 
         The neighbouring initial states of the difference formula also have the prescribed values and
-        closed contacts; their parameters need not be physically valid. `convert_states` converts states
-        and parameters, one column each, to state vectors of the integrator, one row each.
+        closed contacts. `convert_states` converts states and parameters, one column each, to state
+        vectors of the integrator, one row each.
         """
         nodes = np.array(DIFFERENCE_NODES)
-        if isinstance(start, StartRule):
-            initial = {**start.values, **system.parameters}
-            varied = [name for name in self.unknowns if name in initial]
-            steps = {name: START_STEP * max(abs(initial[name]), START_STEP) for name in varied}
-            solved, parameters = start.columns(system, varied, nodes, steps)
-        else:
-            varied, steps, solved, parameters = self._make_named_columns(system, start, nodes)
-
+        initial = {**start.values, **system.parameters}
+        varied = [name for name in self.unknowns if name in initial]
+        steps = {name: START_STEP * max(abs(initial[name]), START_STEP) for name in varied}
+        solved, parameters = start.columns(system, varied, nodes, steps)
         entered = convert_states(solved, parameters)
         derivatives = dict.fromkeys(self.unknowns, np.zeros_like(entered[0]))
         samples = entered[1:].reshape(-1, len(nodes), entered.shape[1])
@@ -280,42 +319,14 @@ class GradientRun:
             derivatives[name] = difference_of(near, steps[name])
         return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
 
-    def _make_named_columns(
-        self, system: System, start: Mapping[str, Any], nodes: Floats
-    ) -> tuple[list[str], dict[str, float], States, Floats]:
-        """Return the varied names and their steps, and the initial state with its neighbours as columns."""
-        options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
-        prescribed = {name: x for name, x in start.items() if name not in options}
-        values = initial_values(prescribed, system.model)
-        initial = dict(zip(prescribed, values.values(), strict=True)) | system.parameters
-        varied = [name for name in self.unknowns if name in initial]
-
-        # One column per state: first the initial state itself, then its neighbours for each
-        # unknown, at the nodes of the difference formula
-        count = 1 + len(nodes) * len(varied)
-        parameters = np.repeat(system.values[:, None], count, axis=1)
-        columns = {name: np.full(count, x) for name, x in values.items()}
-        rows = dict(zip(prescribed, columns.values(), strict=True))
-        rows |= dict(zip(system.parameters, parameters, strict=True))
-        steps = {name: START_STEP * max(abs(initial[name]), START_STEP) for name in varied}
-        for k, name in enumerate(varied):
-            first = 1 + len(nodes) * k
-            rows[name][first : first + len(nodes)] += steps[name] * nodes
-        solved, errors = states(system, columns, parameters=parameters.T, **options)
-        for text in filter(None, errors):
-            raise ConfigurationError(text)
-        return varied, steps, solved, parameters
-
-    def _follow_ideal(
-        self, system: System, start: Mapping[str, Any] | StartRule, times: Floats
-    ) -> Observed:
+    def _follow_ideal(self, system: System, start: StartRule, times: Floats) -> Observed:
         """Simulate a motion with ideal contacts in one mode; return its outputs with derivatives."""
         mode = self.contact.mode
         if not (mode is None or isinstance(mode, Mapping)):
             raise ParameterError(
                 "A schedule of grips has no gradient. Use draisine.analysis.gait for its derivatives."
             )
-        machine, y = machine_at(system, _make_initial_state(system, start), mode, self.law)
+        machine, y = machine_at(system, start.solve(system, start.values), mode, self.law)
         z = y[machine.layout.z]
 
         def convert_states(solved: States, parameters: Floats) -> Floats:
@@ -374,9 +385,7 @@ class GradientRun:
         key = None if machine.task.key is None else (machine.task.key, name)
         return tangent_program(system, machine.programs[name], outputs, MODE_STATE_INPUTS, key)
 
-    def _follow_unilateral(
-        self, system: System, start: Mapping[str, Any] | StartRule, times: Floats
-    ) -> Observed:
+    def _follow_unilateral(self, system: System, start: StartRule, times: Floats) -> Observed:
         """Simulate a motion with unilateral contacts; return outputs (times, 1 + k, outputs), events, status
         changes.
         """
@@ -395,7 +404,7 @@ class GradientRun:
             numerics = Numerics()  # time stepping does not use rtol and atol
         run = compute_run(
             system,
-            _make_initial_state(system, start),
+            start.solve(system, start.values),
             max(times[-1], numerics.start + MIN_DURATION),
             terrain=self.terrain,
             law=self.law,
@@ -429,13 +438,6 @@ class GradientRun:
             self._initial_state_with_derivatives(system, start, convert_states), times
         )
         return observed, events, tuple(motion.changes)
-
-
-def _make_initial_state(system: System, start: Mapping[str, Any] | StartRule) -> State:
-    """Return the initial state of a motion."""
-    if isinstance(start, StartRule):
-        return start.solve(system, start.values)
-    return state(system, **start)
 
 
 def gradient(

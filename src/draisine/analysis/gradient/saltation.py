@@ -7,7 +7,7 @@ event, shift it back to the common time. Arcs from the time-stepping scheme are 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -135,7 +135,7 @@ class TerrainMotion:
         time-stepping scheme, derivatives follow the shifted end time instead of a fixed time.
         """
         if arc.stores_forces:
-            steps = SteppedTangents(self.tangents, self.contact, arc, time_derivatives)
+            steps = SteppedTangents(self.tangents.at_event(time_derivatives), self.contact, arc)
             states = steps.integrate(state_with_derivatives, times)
             self.changes.extend(steps.changes)
             return states
@@ -169,13 +169,12 @@ class TerrainMotion:
         `time_derivatives` are the derivatives of the event time; if None, they are computed from the guard.
         """
         t = event.t
-        tangents = self.tangents
 
         # Move the derivatives from the common time to the event times of the neighbouring motions.
         moved = state_with_derivatives
         crossing = 0.0
         if not arc_before.stores_forces:
-            flow = tangents.accelerate(t, state_with_derivatives, arc_before.closed).rates[0]
+            flow = self.tangents.accelerate(t, state_with_derivatives, arc_before.closed).rates[0]
             if time_derivatives is None:
                 time_derivatives, crossing = self._event_time_derivatives(
                     event, state_with_derivatives, flow, arc_before
@@ -187,7 +186,8 @@ class TerrainMotion:
                 ]
             )
         assert time_derivatives is not None
-        output = tangents.observe(t, moved, time_derivatives)[:, self.outputs]
+        tangents = self.tangents.at_event(time_derivatives)
+        output = tangents.observe(t, moved)[:, self.outputs]
         gradient = EventGradient(event, time_derivatives, output[0], output[1:].T, crossing)
         if arc_after.stores_forces:
             return moved, gradient
@@ -196,10 +196,10 @@ class TerrainMotion:
         if arc_before.stores_forces:
             # The time-stepping scheme leaves small gaps. Close them before an event-driven arc
             # begins.
-            moved = tangents.project_configuration(t, moved, arc_after.closed, time_derivatives)
+            moved = tangents.project_configuration(t, moved, arc_after.closed)
         else:
-            moved = self._apply_impact(event, moved, time_derivatives)
-        moved = tangents.project_speeds(t, moved, arc_after.closed, time_derivatives)
+            moved = self._apply_impact(event, moved, tangents)
+        moved = tangents.project_speeds(t, moved, arc_after.closed)
         # The tyres of wheels that touch down start without deflection: set their derivatives to
         # zero, too.
         reset = (arc_after.y[0] == 0.0) & (state_with_derivatives[0] != 0.0)
@@ -209,7 +209,7 @@ class TerrainMotion:
 
         # Move the derivatives from the event times back to the common time, along the rates after
         # the event.
-        flow = tangents.accelerate(t, moved, arc_after.closed, time_derivatives).rates[0]
+        flow = tangents.accelerate(t, moved, arc_after.closed).rates[0]
         moved[1:] -= time_derivatives[:, None] * flow
         return moved, gradient
 
@@ -225,12 +225,11 @@ class TerrainMotion:
 
         # Add the motion itself as a direction of differentiation, which gives the time derivative
         # of the event function.
-        timed = TerrainTangents(self.query, self.along.with_time())
-        dt = np.append(np.zeros(len(self.along)), 1.0)
+        timed = replace(self.tangents, along=self.along.with_time())
         moving = np.vstack([state_with_derivatives, rates])
         closed = [self.query.key(contact) for contact, *_ in arc.closed]
         if event.guard.contact in closed:
-            mode = timed.accelerate(event.t, moving, arc.closed, dt)
+            mode = timed.accelerate(event.t, moving, arc.closed)
             k = closed.index(event.guard.contact)
             guards = [self._evaluate_guard(event.guard, mode, moving, arc, k)]
         else:
@@ -238,7 +237,7 @@ class TerrainMotion:
             # that of the contact that triggered the event.
             keys = dict.fromkeys([event.guard.contact, *event.impulses])
             closing = [self._find_contact(event, key)[0] for key in keys if key not in closed]
-            gaps = [timed.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in closing]
+            gaps = [timed.row(event.t, moving, contact)["gap"][:, 0] for contact in closing]
             guards = [gaps[0], *(g for g in gaps[1:] if abs(g[0]) < SAME_GAP and g[-1] < 0.0)]
 
         delays = []
@@ -323,9 +322,11 @@ class TerrainMotion:
     # --- impacts
 
     def _apply_impact(
-        self, event: Event, state_with_derivatives: Floats, time_derivatives: Floats
+        self, event: Event, state_with_derivatives: Floats, tangents: TerrainTangents
     ) -> Floats:
         """Return the state after an event's impact with derivatives; unchanged if there is no impact.
+
+        `tangents` are the equations of motion at the event, whose time has derivatives.
 
         Impact models have branches and may be written by users, so they are differentiated by
         central differences of eighth order. The direction of each difference consists of the exact
@@ -341,10 +342,9 @@ class TerrainMotion:
             (key, *self._find_contact(event, key)) for key in (*trial.closed, *trial.separations)
         ]
         rows = [
-            self.tangents.row(event.t, state_with_derivatives, contact, time_derivatives)
-            for _, contact, _, _ in contacts
+            tangents.row(event.t, state_with_derivatives, contact) for _, contact, _, _ in contacts
         ]
-        motion = self.tangents.motion(event.t, state_with_derivatives, time_derivatives)
+        motion = tangents.motion(event.t, state_with_derivatives)
         out = state_with_derivatives.copy()
         for k in range(len(self.along)):
 

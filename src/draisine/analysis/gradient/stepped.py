@@ -90,21 +90,18 @@ class SteppedTangents:
     Parameters
     ----------
     tangents
-        Equations of motion on the terrain, with derivatives.
+        Equations of motion on the terrain, with derivatives. The times of all steps have derivatives
+        if the arc begins at an event.
     contact
         Contact options of the run.
     arc
         The trajectory arc; its steps are repeated from its first state.
-    delay
-        Derivatives of the times of all steps, (k,); nonzero if the arc begins at an event.
     """
 
-    def __init__(
-        self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc, delay: Floats
-    ) -> None:
+    def __init__(self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc) -> None:
         self.tangents = tangents
         self.query = tangents.query
-        self.delay = delay
+        self.delay = tangents.along.times  # derivatives of the times of all steps, (k,)
         assert arc.time_stepped is not None  # compliant ground has no gradient
         self.stepper = TimeStepper(
             self.query,
@@ -213,7 +210,7 @@ class SteppedTangents:
 
     def _free_motion(self, t: float, state_with_derivatives: Floats) -> dict[str, Floats]:
         """Return mass matrix, bias force and equality constraints without contacts at time t (s)."""
-        return self.tangents.motion(t, state_with_derivatives, self.delay)
+        return self.tangents.motion(t, state_with_derivatives)
 
     def _move_at_constant_speeds(
         self, t: float, state_with_derivatives: Floats, duration: float
@@ -245,7 +242,7 @@ class SteppedTangents:
     ) -> RowTangents:
         """Return rows and forces of a contact by name, with the tyre's states at the end of the step."""
         if not contact.is_tyred:
-            return self.tangents.row(t, state_with_derivatives, contact.pair, self.delay)
+            return self.tangents.row(t, state_with_derivatives, contact.pair)
         later = state_with_derivatives.copy()
         first = self.query.y.z.start
         rates = self._linearised_tyre_row(t, state_with_derivatives, contact, load)["rates"]
@@ -259,7 +256,7 @@ class SteppedTangents:
         # At a load of zero, tyre forces have no derivative. Use a small load instead.
         min_load = step.MIN_TYRE_LOAD * self.query.motion.record.share
         return self.tangents.row(
-            t, state_with_derivatives, contact.pair, self.delay, max(float(load[0]), min_load)
+            t, state_with_derivatives, contact.pair, max(float(load[0]), min_load)
         )
 
     def _tyre_load(self, contact: _StepContact, t: float, midpoint_state: Floats) -> Floats:

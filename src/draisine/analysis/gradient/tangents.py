@@ -36,19 +36,23 @@ eq. [tangent-flow]."""
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """k directions of differentiation in parameters and inputs."""
+    """k directions of differentiation in parameters, inputs and time."""
 
     parameters: Floats  # derivatives of the parameters along each direction, (k, parameters)
     inputs: Floats  # derivatives of the inputs along each direction, (k, inputs)
+    # Derivatives of the time along each direction, (k,). They are not zero at an event, whose time
+    # differs between neighbouring motions.
+    times: Floats
 
     def __len__(self) -> int:
         return len(self.parameters)
 
     def with_time(self) -> "Directions":
         """Return the k directions and a last one along time, with fixed parameters and inputs."""
-        return Directions(
-            *(np.vstack([x, np.zeros(x.shape[1])]) for x in (self.parameters, self.inputs))
+        parameters, inputs = (
+            np.vstack([x, np.zeros(x.shape[1])]) for x in (self.parameters, self.inputs)
         )
+        return Directions(parameters, inputs, np.append(self.times, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +69,6 @@ class TangentProgram:
         t: float,
         state_with_derivatives: Floats,
         directions: Directions,
-        time_derivatives: Floats | None = None,
         **fixed: Floats,
     ) -> dict[str, Floats]:
         """Evaluate the outputs and their derivatives.
@@ -77,9 +80,7 @@ class TangentProgram:
         state_with_derivatives
             One state with derivatives (1 + k, entries), or several (..., 1 + k, entries).
         directions
-            Derivatives of parameters and inputs along the k directions.
-        time_derivatives
-            Derivatives of the time along the directions, (k,); zero by default.
+            Derivatives of parameters, inputs and time along the k directions.
         fixed
             Other inputs of the program, by name; they have no derivatives.
 
@@ -101,10 +102,13 @@ class TangentProgram:
         if k:
             # Order of the directions of differentiation, as in `tangent_program`: time, state,
             # inputs, parameters
-            times = np.zeros(k) if time_derivatives is None else time_derivatives
             by_time, by_input, by_parameter = (
                 np.repeat(direction.T[:, None], len(states), axis=1)
-                for direction in (times[:, None], directions.inputs, directions.parameters)
+                for direction in (
+                    directions.times[:, None],
+                    directions.inputs,
+                    directions.parameters,
+                )
             )
             by_state = np.moveaxis(states[:, 1:], 2, 0)
             x[inputs.seeds] = np.concatenate([by_time, by_state, by_input, by_parameter])

@@ -160,9 +160,9 @@ class _Rows:
 
     C: Array  # (m, n)
     c: list[Scalar]  # (m,)
-    # Friction and tyre force per newton of normal force, by contact: generalised force (n,), and
-    # components normal, along, across (3,); None for contacts without friction and tyre
-    drags: list[tuple[Array, Array] | None]
+    # Friction and tyre force per newton of normal force, by index of the contacts that have such a
+    # force: generalised force (n,), and components normal, along, across (3,)
+    drags: dict[int, tuple[Array, Array]]
     push: Array  # generalised force of the force elements at zero load, (n,)
     # Force (N) of the force elements at zero load, by contact: components normal, along, across
     forces: list[Array]
@@ -178,17 +178,15 @@ class _Rows:
         if not self.uneven:
             return self
         n = len(self.push)
-        drags = {i: drag for i, drag in enumerate(self.drags) if drag is not None}
-        arrays = [self.push, *self.forces, *(np.concatenate(drag) for drag in drags.values())]
+        arrays = [self.push, *self.forces, *(np.concatenate(x) for x in self.drags.values())]
         graph = next(iter(self.uneven.values())).graph
         at_loads = {graph.ops[symbol.index][1]: loads[i] for i, symbol in self.uneven.items()}
         flat = array(substitute(graph, [x for values in arrays for x in values], at_loads))
         push, *per_contact = np.split(flat, np.cumsum([len(values) for values in arrays])[:-1])
         forces = per_contact[: len(self.forces)]
         drag_values = per_contact[len(self.forces) :]
-        drags |= {i: (x[:n], x[n:]) for i, x in zip(drags, drag_values, strict=True)}
-        all_drags = [drags.get(i) for i in range(len(self.drags))]
-        return replace(self, push=push, forces=forces, drags=all_drags)
+        drags = {i: (x[:n], x[n:]) for i, x in zip(self.drags, drag_values, strict=True)}
+        return replace(self, push=push, forces=forces, drags=drags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,16 +246,12 @@ def solve_mode(
     particular = constrained.solver.solve([*rows.c, *[0.0] * constrained.H.shape[1]])
     free_force = -(free.F + free.M @ particular)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
-    responses = {
-        i: constrained.multiplier_row(starts[i])
-        for i, drag in enumerate(rows.drags)
-        if drag is not None
-    }
+    responses = {i: constrained.multiplier_row(starts[i]) for i in rows.drags}
     loads, pivots = _solve_normal_forces(rows, responses, free_force, weight(free.tree.model))
     rows = rows.linearise_tyres(loads)
     force = free_force + rows.push
     for i, load in loads.items():
-        force = force + load * _force_per_normal_force(rows, i)
+        force = force + load * rows.drags[i][0]
     change, lam = constrained.respond(force)
     accuracies = [
         measure_load_convergence(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven
@@ -290,24 +284,12 @@ def _solve_normal_forces(
     loads = dict.fromkeys(responses, total_weight / len(responses))
     for _ in range(LOAD_NEWTON_STEPS if rows.uneven else 1):
         linearised = rows.linearise_tyres(loads)
-        R = [
-            [a @ _force_per_normal_force(linearised, j) for j in responses]
-            for a in responses.values()
-        ]
+        R = [[a @ linearised.drags[j][0] for j in responses] for a in responses.values()]
         coupled = eliminate(np.eye(len(R)) - array(R), [(i, i) for i in range(len(R))])
         new = coupled.solve([a @ (free_force + linearised.push) for a in responses.values()])
         bounded = limit_loads(list(new), list(loads.values())) if rows.uneven else new
         loads = dict(zip(responses, bounded, strict=True))
     return loads, coupled.pivot
-
-
-def _force_per_normal_force(rows: _Rows, contact: int) -> Array:
-    """Return the generalised force of friction and tyre per newton of normal force, for the contact
-    with this index.
-    """
-    drag = rows.drags[contact]
-    assert drag is not None
-    return drag[0]
 
 
 def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scalar]:
@@ -316,9 +298,11 @@ def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scala
     """
     forces: list[Scalar] = []
     start = 0
-    for (*_, row_count), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
+    for i, ((*_, row_count), force) in enumerate(zip(signature, rows.forces, strict=True)):
         total = force + array([*lam[start : start + row_count], *[0.0] * (3 - row_count)])
-        forces += list(total if drag is None else total + lam[start] * drag[1])
+        if i in rows.drags:
+            total = total + lam[start] * rows.drags[i][1]
+        forces += list(total)
         start += row_count
     return forces
 
@@ -337,7 +321,7 @@ def _assemble_rows(
     """
     rows: list[Array] = []
     targets: list[Scalar] = []
-    drags: list[tuple[Array, Array] | None] = []
+    drags = dict[int, tuple[Array, Array]]()
     push = 0.0 * free.F
     forces = list[Array]()
     uneven = dict[int, Expr]()
@@ -354,11 +338,8 @@ def _assemble_rows(
         rows += list(C[:row_count])
         targets += [-x for x in drift[:row_count]]
         acting = act(wheel, contact, np.zeros(3), f[LOAD])
-        drag = (
-            _friction_per_normal_force(mu[i], slips, C)
-            if row_count == 1 and wheel.tyre is None
-            else None
-        )
+        if row_count == 1 and wheel.tyre is None:
+            drags[i] = _friction_per_normal_force(mu[i], slips, C)
         forces.append(np.zeros(3) if acting is None else acting.reported_at_zero_load[:3])
         if acting is not None:
             push = push + acting.force_at_zero_load[free.columns]
@@ -366,14 +347,13 @@ def _assemble_rows(
         if acting is not None and row_count:
             force_per_load = acting.force_per_load[free.columns]
             components_per_load = acting.reported_per_load[:3]
-            drag = (
-                (force_per_load, components_per_load)
-                if drag is None
-                else (drag[0] + force_per_load, drag[1] + components_per_load)
-            )
+            if i in drags:
+                friction, components = drags[i]
+                force_per_load = friction + force_per_load
+                components_per_load = components + components_per_load
+            drags[i] = force_per_load, components_per_load
             if acting.is_nonlinear:
                 uneven[i] = f[LOAD]
-        drags.append(drag)
     all_rows = array([list(row) for row in [*rows, *free.held]])
     C = all_rows.reshape(-1, len(free.columns))
     return _Rows(C, [*targets, *free.held_c], drags, push, forces, rates, uneven)

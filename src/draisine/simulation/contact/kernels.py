@@ -33,6 +33,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     SaddleStatus,
     find_null_space,
     make_saddle_point,
+    set_equality_rows,
     set_row,
     solve_in_mode,
     solve_minimum_norm,
@@ -390,19 +391,8 @@ def assemble_rows(s: ContactMode, seen: Floats) -> None:
             if rows > 0:
                 G[:n] += row[m.lift :][:n]
         first += rows
-    set_held_rows(s, first, s.out[m.held_c :])
+    set_equality_rows(p, first, s.out[m.held :], s.out[m.held_c :], s.holds)
     p.rows = first + s.holds
-
-
-@routine
-def set_held_rows(s: ContactMode, first: int, targets: Floats) -> None:
-    """Write the constraint rows of prescribed joints and couplings into the saddle-point system.
-
-    They begin at index `first`; `targets` (holds) are their right-hand sides.
-    """
-    for i in range(s.holds):
-        row = s.out[s.motion.held + i * s.motion.speeds :]
-        set_row(s.system, first + i, row, row, targets[i])
 
 
 @routine
@@ -599,7 +589,7 @@ def project_gaps(s: ContactMode) -> None:
     evaluate_closed_rows(s, s.seen)
     if s.holds > 0:
         call(m.call, x, m.table, s.out, 1)
-    set_held_rows(s, 0, s.out[m.held_gap :])
+    set_equality_rows(p, 0, s.out[m.held :], s.out[m.held_gap :], s.holds)
     p.rows = s.holds
     for k in range(s.plan[CLOSED]):
         if count_rows(s.status[k]) > 0:
@@ -627,7 +617,7 @@ def project_speeds(s: ContactMode) -> None:
     evaluate_closed_rows(s, s.seen)
     if s.holds > 0:
         call(m.call, s.x, m.table, s.out, 1)
-    set_held_rows(s, 0, s.out[m.held_b :])
+    set_equality_rows(p, 0, s.out[m.held :], s.out[m.held_b :], s.holds)
     for i in range(s.holds):
         p.target[i] = add_dot(-p.target[i], p.C[i], v, n)
     p.rows = s.holds

@@ -20,8 +20,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
-from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
-from draisine.simulation.impacts.moreau import check_restitution, make_single_selection
+from draisine.simulation.impacts.moreau import check_restitution, prepare_contact_impulses
 
 MAX_IMPACTS = 5000
 """Largest number of group impacts in sequence. Walls that nearly face each other (each impact leaves 0.97 of
@@ -38,6 +37,12 @@ EQUAL_APPROACH = 1e-9
 is above the rounding of a symmetric run, and below the differences that integration tolerances resolve.
 """
 
+Strike = Callable[[Floats, Floats, Floats, float, float], Floats]
+"""Type of a function that resolves the fastest approach of m contacts: from W (3m, 3m), the velocities before
+(3m), mu (m), the coefficient of restitution and the largest contact velocity at the start of the whole impact
+to the impulses (3m) of all contacts.
+"""
+
 GroupModel = Callable[[Floats, Floats, Floats, float], Floats]
 """Type of an impact model of a group: from W (3m, 3m), the velocities before (3m), mu (m) and the coefficient
 of restitution of m contacts to their impulses (3m), normal, along and across of each contact.
@@ -52,24 +57,13 @@ class SequentialImpact:
 
     def __call__(self, given: ImpactProblem, *, normal: float = 0.0) -> Selection:
         """Return the speeds after the impact and the impulses."""
-        check_restitution(normal)
-        contacts = given.contacts
-        W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
-        before = np.concatenate([k.relative(given.v) for k in contacts])
-        mu = np.array([k.mu for k in contacts])
-        largest = float(np.abs(before).max())
-        impulses = np.zeros(len(before))
-        for _ in range(MAX_IMPACTS):
-            u = before + W @ impulses
+
+        def resolve_group(W: Floats, u: Floats, mu: Floats, e: float, largest: float) -> Floats:
+            """Return the impulses (3m) of the impact of the group with the fastest approach."""
             approach = -u[::3]
-            fastest = float(approach.max())
-            if fastest <= NO_APPROACH * largest:
-                after = given.v + change(impulses)
-                return make_single_selection(contacts, impulses.reshape(-1, 3), after)
-            e = normal if fastest > given.rest_speed else 0.0
-            group = np.flatnonzero(approach >= fastest - EQUAL_APPROACH * largest)
+            group = np.flatnonzero(approach >= approach.max() - EQUAL_APPROACH * largest)
             rows = (3 * group[:, None] + np.arange(3)).ravel()
-            names = ", ".join(":".join(contacts[i].key) for i in group.tolist())
+            names = ", ".join(":".join(given.contacts[i].key) for i in group.tolist())
             try:
                 Lam = self.model(W[np.ix_(rows, rows)], u[rows], mu[group], e)
             except ContactSetError as error:
@@ -80,9 +74,29 @@ class SequentialImpact:
                     f"Impact of {names}: wheels that never slip would have to be pulled. "
                     "Set a finite mu: --mu 0.8, in Python ContactOptions(mu=0.8)."
                 )
-            impulses[rows] += Lam
-        names = ", ".join(":".join(k.key) for k in contacts)
-        raise ContactSetError(
-            f"The contacts {names} still approach after {MAX_IMPACTS} impacts in sequence. "
-            "Use the impact model 'moreau', which resolves all contacts at once."
-        )
+            impulses = np.zeros(len(u))
+            impulses[rows] = Lam
+            return impulses
+
+        return resolve_in_sequence(given, normal, resolve_group)
+
+
+def resolve_in_sequence(given: ImpactProblem, normal: float, resolve: Strike) -> Selection:
+    """Return the speeds after an impact, resolved one fastest approach after the other, and the impulses."""
+    check_restitution(normal)
+    W, before, apply_impulses = prepare_contact_impulses(given)
+    mu = np.array([k.mu for k in given.contacts])
+    largest = float(np.abs(before).max())
+    impulses = np.zeros(len(before))
+    for _ in range(MAX_IMPACTS):
+        u = before + W @ impulses
+        fastest = float(-u[::3].min())
+        if fastest <= NO_APPROACH * largest:
+            return apply_impulses(impulses)
+        e = normal if fastest > given.rest_speed else 0.0
+        impulses += resolve(W, u, mu, e, largest)
+    names = ", ".join(":".join(k.key) for k in given.contacts)
+    raise ContactSetError(
+        f"The contacts {names} still approach after {MAX_IMPACTS} impacts in sequence. "
+        "Use the impact model 'moreau', which resolves all contacts at once."
+    )

@@ -20,13 +20,12 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
 from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
-from draisine.simulation.impacts._sequence import EQUAL_APPROACH, NO_APPROACH
-from draisine.simulation.impacts.moreau import check_restitution, make_single_selection
-
-MAX_STRIKES = 1000
-"""Largest number of strikes in sequence; contacts of a wedge need a few hundred."""
+from draisine.simulation.impacts._sequence import (
+    EQUAL_APPROACH,
+    NO_APPROACH,
+    resolve_in_sequence,
+)
 
 MAX_EVENTS = 20000
 """Largest number of events and steps of one strike; a plane one has fewer than ten."""
@@ -43,28 +42,14 @@ MAX_SHRINK = 0.005
 
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact with responding supports, and the impulses."""
-    check_restitution(normal)
-    contacts = given.contacts
-    W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
-    before = np.concatenate([k.relative(given.v) for k in contacts])
-    mu = np.array([k.mu for k in contacts])
-    largest = float(np.abs(before).max())
-    impulses = np.zeros(len(before))
-    for _ in range(MAX_STRIKES):
-        u = before + W @ impulses
-        fastest = float(-u[::3].min())
-        if fastest <= NO_APPROACH * largest:
-            after = given.v + change(impulses)
-            return make_single_selection(contacts, impulses.reshape(-1, 3), after)
-        e = normal if fastest > given.rest_speed else 0.0
-        strike = _SupportedImpact(W, u, mu, largest)
-        compressed = strike.run(np.zeros(len(u)), None)
-        impulses += (
-            strike.run(compressed, (1.0 + e) * strike.pressed(compressed)) if e else compressed
-        )
-    raise ContactSetError(
-        f"An impact does not end after {MAX_STRIKES} strikes. Use the impact model 'moreau'."
-    )
+    return resolve_in_sequence(given, normal, _resolve_strike)
+
+
+def _resolve_strike(W: Floats, u: Floats, mu: Floats, e: float, largest: float) -> Floats:
+    """Return the impulses (3m) of one strike, see `Strike`."""
+    strike = _SupportedImpact(W, u, mu, largest)
+    compressed = strike.run(np.zeros(len(u)), None)
+    return strike.run(compressed, (1.0 + e) * strike.pressed(compressed)) if e else compressed
 
 
 class _SupportedImpact:

@@ -5,7 +5,7 @@ With infinite mu and e = 0 it is the plastic model. All contacts are resolved at
 doi:10.1007/978-3-7091-2624-0_1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,14 +35,13 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """
     check_restitution(normal)
     contacts = given.contacts
-    v = given.v
-    W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
-    b = np.concatenate([k.relative(v) for k in contacts])
+    W, b, apply_impulses = prepare_contact_impulses(given)
     for i, contact in enumerate(contacts):
         if given.rebounds(contact):
             b[3 * i] *= 1.0 + normal
-    Lam = solve_friction_impulses(W, b, [k.mu for k in contacts], FRICTION_TOLERANCE, contacts)
-    return make_single_selection(contacts, Lam.reshape(-1, 3), v + change(Lam))
+    return apply_impulses(
+        solve_friction_impulses(W, b, [k.mu for k in contacts], FRICTION_TOLERANCE, contacts)
+    )
 
 
 def check_restitution(normal: float) -> None:
@@ -51,14 +50,26 @@ def check_restitution(normal: float) -> None:
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
 
 
-def make_single_selection(
-    contacts: Sequence[Candidate], impulses: Floats, after: Floats
-) -> Selection:
-    """Return the only trial of an impact, from impulses (contacts, 3) and the speeds after it."""
-    pushes = {k.key: x for k, x in zip(contacts, impulses, strict=True) if x[0] > 0}
-    away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
-    trial = Trial(tuple(pushes), pushes, away, after, True)
-    return Selection(trial, (trial,))
+def prepare_contact_impulses(
+    given: ImpactProblem,
+) -> tuple[Floats, Floats, Callable[[Floats], Selection]]:
+    """Return the Delassus matrix W (3m, 3m) of m contacts, their velocities before the impact (3m), and the
+    function from their impulses (3m) to the result of the impact, its only trial.
+    """
+    contacts = given.contacts
+    W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
+    before = np.concatenate([k.relative(given.v) for k in contacts])
+
+    def apply_impulses(impulses: Floats) -> Selection:
+        """Return the speeds after the impact and the impulses of the contacts that push."""
+        after = given.v + change(impulses)
+        pairs = zip(contacts, impulses.reshape(-1, 3), strict=True)
+        pushes = {k.key: x for k, x in pairs if x[0] > 0}
+        away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
+        trial = Trial(tuple(pushes), pushes, away, after, True)
+        return Selection(trial, (trial,))
+
+    return W, before, apply_impulses
 
 
 def solve_friction_impulses(

@@ -16,11 +16,10 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
 )
-from draisine.simulation.contact.complementarity.saddle_point import make_contact_response
 from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
-    make_single_selection,
+    prepare_contact_impulses,
     solve_friction_impulses,
 )
 
@@ -29,14 +28,11 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after compression and expansion, eq. [poisson]."""
     check_restitution(normal)
     contacts = given.contacts
-    v = given.v
-    W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
-    u = np.concatenate([k.relative(v) for k in contacts])
+    W, u, apply_impulses = prepare_contact_impulses(given)
     mu = [k.mu for k in contacts]
     squeezed = solve_friction_impulses(W, u, mu, FRICTION_TOLERANCE, contacts)
     e = np.array([normal if given.rebounds(k) else 0.0 for k in contacts])
-    Lam = squeezed + _expand(W, u + W @ squeezed, e * squeezed[::3], contacts)
-    return make_single_selection(contacts, Lam.reshape(-1, 3), v + change(Lam))
+    return apply_impulses(squeezed + _expand(W, u + W @ squeezed, e * squeezed[::3], contacts))
 
 
 def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) -> Floats:

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from draisine.codegen.targets.native import shared_code
 from draisine.simulation.contact.complementarity.coulomb import (
     FrictionContact,
     make_friction_problem,
@@ -14,10 +15,7 @@ from draisine.simulation.contact.complementarity.coulomb import (
 )
 from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
 from draisine.simulation.contact.complementarity.sharing import share_redundant_forces
-from draisine.simulation.contact.complementarity.single_contact import (
-    solve_single_contact,
-    solve_single_friction,
-)
+from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.status import Status
 
 
@@ -40,6 +38,15 @@ def obeys(W, b, lam, mu):
         if not lawful:
             return False
     return True
+
+
+def solve_single_friction(W, b, mu):
+    """Return the force lam (3) of one contact with W (3, 3) and free velocity b (3), or None if no solution
+    exists.
+    """
+    lam, free, block = np.empty(3), np.array(b, dtype=float), np.array(W, dtype=float, order="C")
+    fails = shared_code(solve_single_contact)(block, 3, free, float(mu), lam, np.empty(8))
+    return None if fails else lam
 
 
 def inertia(rng, rows):

@@ -47,7 +47,6 @@ from draisine.simulation.contact.complementarity.linear import (
     dot,
     max_difference,
     max_norm,
-    span_columns,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
@@ -55,6 +54,8 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     apply_multipliers,
     find_null_space,
     make_saddle_point,
+    project_on_motions,
+    set_equality_rows,
     set_row,
     solve_reduced,
     solve_saddle_point,
@@ -273,16 +274,6 @@ def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None
 
 
 @routine
-def write_equality_rows(g: Choice, first: int, share: float) -> None:
-    """Write the equality rows (prescribed joints, couplings) to the saddle-point system, from constraint row
-    `first` on, with targets multiplied by `share`.
-    """
-    for i in range(g.holds):
-        row = g.held[i * g.n :]
-        set_row(g.system, first + i, row, row, share * g.targets[i])
-
-
-@routine
 def share_pulls(g: Choice, count: int) -> None:
     """Change redundant multipliers along null vectors by the smallest amount after which none of the first
     `count` normal multipliers pulls, if such multipliers exist.
@@ -311,7 +302,7 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
             for i in range(3 * k, 3 * k + g.rows[k]):
                 set_row(p, row, g.C[i * n :], g.G[i * n :], g.c[i])
                 row += 1
-    write_equality_rows(g, row, 1.0)
+    set_equality_rows(p, row, g.held, g.targets, g.holds)
     p.rows = row + g.holds
     status = solve_reduced(p) if reduced == 1 else solve_saddle_point(p)
     if status is SaddleStatus.UNSOLVABLE:
@@ -547,7 +538,7 @@ def write_friction_rows(g: Choice, law: FrictionProblem) -> None:
     p = g.system
     n = g.n
     size = 0
-    write_equality_rows(g, 0, 1.0)
+    set_equality_rows(p, 0, g.held, g.targets, g.holds)
     p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         law.first_row[k] = size
@@ -565,22 +556,12 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
     """Project the free motion b onto the motions that are possible for redundant contacts. Contacts that come
     to rest slip at slightly different speeds, and no contact force can remove the difference.
     """
-    p = g.system
-    n = g.n
     size = law.sizes[1]
-    rows = p.work[0:]
-    U = p.work[size * n :]
-    rest = p.work[size * (n + size) :]
-    for i in range(size):
-        rows[i * n :][:n] = p.C[g.holds + i, :n]
-    rank = span_columns(rows, size, n, U, rest)
-    if rank == size:
+    nearest = g.system.work[size * (g.n + size) :]
+    if project_on_motions(g.system, g.holds, law.b, nearest) == size:
         return
-    rest[:size] = 0.0
-    for r in range(rank):
-        rest[:size] += dot(U[r * size :], law.b, size) * U[r * size :][:size]
-    if max_difference(law.b, rest, size) <= INCONSISTENT_SLIP * max_norm(law.b, size):
-        law.b[:size] = rest[:size]
+    if max_difference(law.b, nearest, size) <= INCONSISTENT_SLIP * max_norm(law.b, size):
+        law.b[:size] = nearest[:size]
 
 
 @routine

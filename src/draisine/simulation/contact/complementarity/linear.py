@@ -7,7 +7,7 @@ minimum norm of square systems that may be singular (Gaussian elimination with c
 from math import sqrt
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, routine
+from draisine.codegen.routine import Integers, Matrix, routine
 
 REDUNDANT_ROW_DISTANCE = 1e-9
 """Distance of a matrix row from the span of the other rows, as a fraction of the largest row, below which the
@@ -24,6 +24,9 @@ CONTRADICTION = 1e-6
 """Residual of a redundant equation, relative to one plus the largest entry, above which equations are
 inconsistent.
 """
+
+SMALLEST_PIVOT = 1e-300
+"""Smallest squared pivot of a Cholesky factor, which avoids a division by zero."""
 
 
 @routine
@@ -295,17 +298,35 @@ def project_on_basis(
 
 
 @routine
-def factor_cholesky(A: Floats, n: int, L: Floats) -> bool:
-    """Write the lower triangle of the Cholesky factor of A (n, n) into L (n, n); return whether A is positive
-    definite.
+def factor_cholesky(A: Matrix, n: int) -> bool:
+    """Replace the lower triangle of A (n, n) by its Cholesky factor L with A = L L'; return whether A is
+    positive definite.
+
+    If it is not, pivots that are zero or negative are replaced by the root of the smallest positive number.
     """
+    is_definite = True
     for j in range(n):
-        for i in range(j, n):
-            entry = A[i * n + j] - dot(L[i * n :], L[j * n :], j)
-            if i > j:
-                L[i * n + j] = entry / L[j * n + j]
-            elif entry > 0.0:
-                L[j * n + j] = sqrt(entry)
-            else:
-                return False
-    return True
+        row = A[j]
+        pivot = row[j] - dot(row, row, j)
+        is_definite = is_definite and pivot > 0.0
+        row[j] = sqrt(max(pivot, SMALLEST_PIVOT))
+        for i in range(j + 1, n):
+            lower = A[i]
+            lower[j] = (lower[j] - dot(lower, row, j)) / row[j]
+    return is_definite
+
+
+@routine
+def divide_lower(L: Matrix, x: Floats, n: int) -> None:
+    """Replace a vector (n) by L^-1 times the vector, where L is lower triangular."""
+    for k in range(n):
+        x[k] = (x[k] - dot(L[k], x, k)) / L[k, k]
+
+
+@routine
+def divide_lower_transposed(L: Matrix, x: Floats, n: int) -> None:
+    """Replace a vector (n) by L'^-1 times the vector, where L is lower triangular."""
+    for k in range(n - 1, -1, -1):
+        if x[k] != 0.0:
+            x[k] /= L[k, k]
+            x[:k] -= x[k] * L[k, :k]

@@ -48,7 +48,10 @@ from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
     complete_basis,
+    divide_lower,
+    divide_lower_transposed,
     dot,
+    factor_cholesky,
     max_norm,
     project_on_basis,
     solve_by_complete_pivoting,
@@ -170,6 +173,18 @@ def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None
     p.target[i] = target
 
 
+@routine
+def set_equality_rows(
+    p: SaddlePoint, first: int, rows: Floats, targets: Floats, count: int
+) -> None:
+    """Write `count` equality rows (prescribed joints, couplings; n entries each) and their targets, from
+    constraint row `first` on.
+    """
+    for i in range(count):
+        row = rows[i * p.n :]
+        set_row(p, first + i, row, row, targets[i])
+
+
 # --- steps of the solution
 
 
@@ -285,24 +300,8 @@ def scale_rows(p: SaddlePoint) -> None:
         for i in range(m):
             p.Z[:n, i] = p.G[i, :n]
         divide_transposed(p, p.Z, m)
-    divide_load(p.L, p.load, n)
+    divide_lower_transposed(p.L, p.load, n)
     scale_columns(p)
-
-
-@routine
-def divide_load(L: Matrix, load: Floats, n: int) -> None:
-    """Replace a vector (n) by L'^-1 times the vector, where L is lower triangular."""
-    for k in range(n - 1, -1, -1):
-        if load[k] != 0.0:
-            load[k] /= L[k, k]
-            load[:k] -= load[k] * L[k, :k]
-
-
-@routine
-def divide_lower(L: Matrix, x: Floats, n: int) -> None:
-    """Replace a vector (n) by L^-1 times the vector, where L is lower triangular."""
-    for k in range(n):
-        x[k] = (x[k] - dot(L[k], x, k)) / L[k, k]
 
 
 @routine
@@ -456,20 +455,32 @@ def project_targets(p: SaddlePoint) -> None:
     """Replace the targets of redundant rows by the nearest consistent ones, and update the right-hand side.
     The result does not depend on the order of the rows, so that symmetric machines keep their symmetry.
     """
-    n = p.n
     m = p.rows
-    rows = p.work[0:]
-    U = p.work[m * n :]
-    rest = p.work[m * (n + m) :]
-    for i in range(m):
-        rows[i * n :][:n] = p.C[i, :n]
-    rank = span_columns(rows, m, n, U, rest)
-    rest[:m] = p.target[:m]
-    p.target[:m] = 0.0
-    for r in range(rank):
-        p.target[:m] += dot(U[r * m :], rest, m) * U[r * m :][:m]
+    nearest = p.work[m * (p.n + m) :]
+    project_on_motions(p, 0, p.target, nearest)
+    p.target[:m] = nearest[:m]
     write_right_side(p)
     eliminate_right_side(p)
+
+
+@routine
+def project_on_motions(p: SaddlePoint, first: int, given: Floats, nearest: Floats) -> int:
+    """Write the right-hand sides nearest to the `given` ones for which a motion satisfies all rows from the
+    row `first` on; return the number of independent rows among them.
+
+    The first (rows - first) (rows - first + n) entries of `work` are scratch; `nearest` may follow them.
+    """
+    n = p.n
+    size = p.rows - first
+    rows = p.work[0:]
+    U = p.work[size * n :]
+    for i in range(size):
+        rows[i * n :][:n] = p.C[first + i, :n]
+    rank = span_columns(rows, size, n, U, p.work[size * (n + size) :])
+    nearest[:size] = 0.0
+    for r in range(rank):
+        nearest[:size] += dot(U[r * size :], given, size) * U[r * size :][:size]
+    return rank
 
 
 @routine
@@ -501,12 +512,7 @@ def factor_gram(p: SaddlePoint) -> None:
         for i in range(min(j + 1, r)):
             if column[i] != 0.0:
                 p.gram[i, : i + 1] += column[i] * column[: i + 1]
-    for j in range(r):
-        row = p.gram[j]
-        row[j] = sqrt(max(row[j] - dot(row, row, j), 1e-300))
-        for i in range(j + 1, r):
-            lower = p.gram[i]
-            lower[j] = (lower[j] - dot(lower, row, j)) / row[j]
+    factor_cholesky(p.gram, r)
 
 
 @routine
@@ -514,11 +520,9 @@ def add_minimum_norm(p: SaddlePoint) -> None:
     """Add the multipliers of minimum norm whose effect is `rest`: B' (B B')^-1 rest."""
     r = p.rank
     z = p.work[0:]
-    for i in range(r):
-        z[i] = (p.rest[i] - dot(p.gram[i], z, i)) / p.gram[i, i]
-    for i in range(r - 1, -1, -1):
-        z[i] /= p.gram[i, i]
-        z[:i] -= z[i] * p.gram[i, :i]
+    z[:r] = p.rest[:r]
+    divide_lower(p.gram, z, r)
+    divide_lower_transposed(p.gram, z, r)
     for j in range(p.rows):
         p.multiplier[p.column_order[j]] += dot(p.effect[j], z, r)
 
@@ -573,7 +577,7 @@ def write_response(p: SaddlePoint, share: float) -> None:
     p.x[:n] = 0.0
     for i in range(m):
         p.x[:n] += p.multiplier[i] * p.G[i, :n]
-    divide_load(p.L, p.x, n)
+    divide_lower_transposed(p.L, p.x, n)
     p.x[:n] += share * p.load[:n]
     divide_lower(p.L, p.x, n)
 
@@ -713,7 +717,7 @@ def solve_along_pivots(p: SaddlePoint) -> bool:
         p.x[k] = p.L[k, k]
     if not factor_leaves_first(p.L, p.x, free):
         return False
-    divide_load(p.L, u, free)
+    divide_lower_transposed(p.L, u, free)
     divide_lower(p.L, u, free)
     for i in range(n):
         p.x[i] = add_dot(X[i, free], X[i], u, free)
@@ -793,7 +797,7 @@ def balance_forces(p: SaddlePoint) -> bool:
         p.work[j] = p.L[j, j]
     if not factor_leaves_first(p.L, p.work, n):
         return False
-    divide_load(p.L, z, n)
+    divide_lower_transposed(p.L, z, n)
     divide_lower(p.L, z, n)
     for i in range(p.rows):
         p.multiplier[i] = dot(p.C[i], z, n)

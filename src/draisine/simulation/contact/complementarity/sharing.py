@@ -21,7 +21,10 @@ from math import isfinite, sqrt
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.simulation.contact.complementarity.linear import (
+    divide_lower,
+    divide_lower_transposed,
     dot,
+    factor_cholesky,
     max_norm,
     plane_norm,
     span_columns,
@@ -235,18 +238,12 @@ def solve_newton_step(H: Floats, g: Floats, n: int) -> float:
     """Replace the gradient g (n) by the Newton step H^-1 g, by a Cholesky factorisation in place; return the
     Newton decrement sqrt(g' H^-1 g).
     """
-    decrement = 0.0
-    for j in range(n):
-        row = H[j * n :]
-        row[j] = sqrt(max(row[j] - dot(row, row, j), 1e-300))
-        g[j] = (g[j] - dot(row, g, j)) / row[j]
-        decrement += g[j] * g[j]
-        for i in range(j + 1, n):
-            H[i * n + j] = (H[i * n + j] - dot(H[i * n :], row, j)) / row[j]
-    for j in range(n - 1, -1, -1):
-        g[j] /= H[j * n + j]
-        g[:j] -= g[j] * H[j * n :][:j]
-    return sqrt(decrement)
+    L = H[: n * n].reshape(n, n)
+    factor_cholesky(L, n)
+    divide_lower(L, g, n)
+    decrement = sqrt(dot(g, g, n))
+    divide_lower_transposed(L, g, n)
+    return decrement
 
 
 @routine

@@ -13,11 +13,8 @@ inside, and at a ratio in between the solution is on the cone.
 
 from math import isfinite, sqrt
 
-import numpy as np
-
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import routine
-from draisine.codegen.targets.native import shared_code
 from draisine.simulation.contact.complementarity.linear import plane_norm
 
 SMALLEST_RATIO_POWER = 10.0
@@ -127,14 +124,3 @@ def solve_single_contact(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f
         find_sliding(f, mu, lam)
     lam[1], lam[2] = c * lam[1] + s * lam[2], c * lam[2] - s * lam[1]
     return 0
-
-
-def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
-    """Return the force lam (3) of one contact with W (3, 3) and free velocity b (3), or None if no solution
-    exists.
-    """
-    lam = np.empty(3)
-    free = np.array(b, dtype=float)
-    block = np.array(W, dtype=float, order="C")
-    fails = shared_code(solve_single_contact)(block, 3, free, float(mu), lam, np.empty(8))
-    return None if fails else lam

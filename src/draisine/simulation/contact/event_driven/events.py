@@ -36,12 +36,12 @@ from draisine.simulation.contact.complementarity.active_set import (
     mark_closed,
     multiplier_offset,
     solve_coulomb_forces,
-    write_equality_rows,
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionProblem
 from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, plane_norm
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddleStatus,
+    set_equality_rows,
     set_row,
     solve_saddle_point,
 )
@@ -761,7 +761,8 @@ def solve_speed_change(e: EventState) -> None:
                 target += m.tol.slip_onset * e.slip_directions[2 * j + i - 1]
             set_row(g.system, count, row[m.C + i * n :], row[m.C + i * n :], target)
             count += 1
-    write_equality_rows(g, count, 0.0)
+    set_equality_rows(g.system, count, g.held, g.targets, g.holds)
+    g.system.target[count:][: g.holds] = 0.0
     g.system.force[:n] = 0.0
     g.system.rows = count + g.holds
     if solve_saddle_point(g.system) is SaddleStatus.UNSOLVABLE:

@@ -20,6 +20,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Matrix, Record, call, routine
 from draisine.codegen.targets.native import make_record
 from draisine.simulation.contact.complementarity.linear import (
+    divide_lower,
     dot,
     factor_cholesky,
     mark_redundant_rows,
@@ -65,11 +66,11 @@ class RankWork(Record):
     held: Integers  # (k) number of constraint rows of each contact
     marks: Integers  # (3 k) marks of redundant rows
     normals: Matrix  # (k, 3) unit normals
-    mass_factor: Floats  # (n n) Cholesky factor of the mass matrix
+    mass_factor: Matrix  # (n, n) Cholesky factor of the mass matrix
     units: Matrix  # (3 k, n) constraint rows of unit length
     gram: Matrix  # (3 k, 3 k) Gram matrix of `units`
-    shifted: Floats  # (9 k k) Gram matrix minus the square of a singular value
-    factor: Floats  # (9 k k) Cholesky factor of `shifted`
+    # (3 k, 3 k) Gram matrix minus the square of a singular value, then its Cholesky factor
+    shifted: Matrix
 
 
 def make_rank_work(contacts: int, speeds: int, row: int) -> RankWork:
@@ -82,11 +83,10 @@ def make_rank_work(contacts: int, speeds: int, row: int) -> RankWork:
         held=contacts,
         marks=rows,
         normals=(contacts, 3),
-        mass_factor=speeds * speeds,
+        mass_factor=(speeds, speeds),
         units=(rows, speeds),
         gram=(rows, rows),
-        shifted=rows * rows,
-        factor=rows * rows,
+        shifted=(rows, rows),
     )
     return work
 
@@ -119,7 +119,9 @@ def compute_rank(
         return Rank.INDEPENDENT
 
     call(m.call, s.x, m.table, s.out, 1)
-    if not factor_cholesky(s.out[m.M :], n, w.mass_factor):
+    for i in range(n):
+        w.mass_factor[i, :n] = s.out[m.M + i * n :][:n]
+    if not factor_cholesky(w.mass_factor, n):
         # A singular mass matrix has no metric; event location reports it.
         return Rank.INDEPENDENT
     rows = write_unit_rows(w, 3 * rolling, n)
@@ -127,9 +129,9 @@ def compute_rank(
     for i in range(rows):
         for j in range(rows):
             w.gram[i, j] = dot(w.units[i], w.units[j], n)
-            w.shifted[i * rows + j] = w.gram[i, j]
-        w.shifted[i * rows + i] -= bound * bound
-    if factor_cholesky(w.shifted, rows, w.factor):
+            w.shifted[i, j] = w.gram[i, j]
+        w.shifted[i, i] -= bound * bound
+    if factor_cholesky(w.shifted, rows):
         return Rank.INDEPENDENT
     if is_plane:
         redundant = mark_redundant_rows(w.rows, w.held, rolling, n, w.marks)
@@ -149,13 +151,11 @@ def write_unit_rows(w: RankWork, rows: int, n: int) -> int:
     """Write the constraint rows, scaled to unit length in the metric of the inverse mass matrix, to `units`,
     without rows that are zero; return their number.
     """
-    L = w.mass_factor
     count = 0
     for i in range(rows):
         unit = w.units[count]
-        C = w.rows[i * n :]
-        for j in range(n):
-            unit[j] = (C[j] - dot(L[j * n :], unit, j)) / L[j * n + j]
+        unit[:n] = w.rows[i * n :][:n]
+        divide_lower(w.mass_factor, unit, n)
         length = sqrt(dot(unit, unit, n))
         if length > 0.0:
             unit[:n] /= length
