@@ -130,7 +130,7 @@ def hills():
 
 def hills_numbers():
     seen, slowest, fastest = hills()
-    x = np.linspace(6.0, 14.0, 801)  # one wave
+    x = np.linspace(11.0, 19.0, 801)  # one wave
     height = 100.0 * np.ptp(PRESETS["hills"].ground().height(x))  # cm
     speeds = {"3.8": seen[slowest]["forward_speed"], "5.3": seen[fastest]["forward_speed"]}
     return {"40": height, "5": start_speed("hills")} | speeds
