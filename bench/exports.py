@@ -10,7 +10,8 @@ after a finding.
 
 NAME selects the runs whose name contains it. All C code compiles with `-Wall -Wextra -Werror -pedantic`.
 Times are CPU times of the run alone: native after a first run (compiled code is loaded), C and JavaScript
-inside the program, without start-up of the process; JavaScript includes its just-in-time compilation.
+inside the program, without start-up of the process; JavaScript includes its just-in-time compilation, also in
+threads beside the program.
 """
 
 import argparse
@@ -88,9 +89,9 @@ int main(void)
 
 PAGE = """
 import * as simulator from "./{n}.js";
-const machine = simulator.create(), begin = performance.now();
+const machine = simulator.create(), begin = process.cpuUsage();
 const {{ events }} = simulator.simulate(machine);
-const seconds = 1e-3 * (performance.now() - begin);
+const {{ user, system }} = process.cpuUsage(begin), seconds = 1e-6 * (user + system);
 const end = Array.from(simulator.state(machine));
 console.log(JSON.stringify({{ seconds, end, events: events.map((e) => [e.time, e.kind]) }}));
 """

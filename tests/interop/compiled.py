@@ -168,6 +168,4 @@ def run_under(
     if it finds an error.
     """
     command = [*(VALGRIND if tool == "valgrind" else ()), str(program), *words]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=seconds
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)

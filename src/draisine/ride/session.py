@@ -314,9 +314,7 @@ class Session:
             "sets": _sets(self.preset.vehicle) if self.preset.rate is None else (),
             "parameter_set": self.preset.parameter_set or "",
             "machine": machine,
-            "ground": describe_ground(
-                self.terrain, blocks["p"], self._yaw(), machine["size"]
-            ),
+            "ground": describe_ground(self.terrain, blocks["p"], self._yaw(), machine["size"]),
             "chart": stability_chart(self.system),
             "sliders": {
                 name: asdict(slider) | {"value": self.system.parameters[name]}

@@ -91,7 +91,9 @@ def describe_ground(
     length = GROUND_AHEAD if len(terrain) <= MAX_AHEAD_FEATURES else 0.0
     ahead = np.arange(0.0, length + 0.5 * GROUND_RADIUS, 0.5 * GROUND_RADIUS)
     path = np.asarray(start, float) + np.outer(ahead, [math.cos(yaw), math.sin(yaw), 0.0])
-    drawn = ground_patches(terrain, np.zeros(len(path)), path, GROUND_RADIUS, cell, with_lines=False)
+    drawn = ground_patches(
+        terrain, np.zeros(len(path)), path, GROUND_RADIUS, cell, with_lines=False
+    )
     return {"cell": cell, "patches": [_patch(patch) for patch in drawn]}
 
 
