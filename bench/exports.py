@@ -2,15 +2,21 @@
 
 python bench/exports.py table [NAME ...]      the runs of the table in docs/howto/code.md
 python bench/exports.py examine [NAME ...]    all C programs, under the address and undefined-behaviour
-                                              sanitizers, then under valgrind; exit code 1 after a finding
+                                              sanitizers, then under valgrind
+
+Each program is reported as it ends; one that cannot be exported, compiled or finished within ten minutes is a
+finding, and the others are still examined. The last line counts programs and findings; the exit code is 1
+after a finding.
 
 NAME selects the runs whose name contains it. All C code compiles with `-Wall -Wextra -Werror -pedantic`.
 Times are CPU times of the run alone: native after a first run (compiled code is loaded), C and JavaScript
-inside the program, without start-up of the process; JavaScript includes its just-in-time compilation.
+inside the program, without start-up of the process; JavaScript includes its just-in-time compilation, also in
+threads beside the program.
 """
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +29,7 @@ import numpy as np
 import draisine
 from draisine import ContactOptions
 from draisine.algebra.lie import quaternion_product
+from draisine.errors import DraisineError
 from draisine.interop.cosimulation import write_terrain_unit, write_unit
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
@@ -53,6 +60,12 @@ from interop.compiled import (
 )
 from simulation.contact.stepping.test_steps import Servos, machine
 
+PROGRAMS_NEEDED = {"table": ("cc", "node"), "examine": ("cc", "valgrind")}
+"""Programs on the search path that each command needs."""
+
+TIME_LIMIT = 600.0
+"""Longest run of a program under a tool, s."""
+
 THESIS = ("ramp-jump", "ramp-jump-pitched", "lift-offs", "impact-lift-off", "elastic-bounces")
 
 TIMER = """
@@ -76,9 +89,9 @@ int main(void)
 
 PAGE = """
 import * as simulator from "./{n}.js";
-const machine = simulator.create(), begin = performance.now();
+const machine = simulator.create(), begin = process.cpuUsage();
 const {{ events }} = simulator.simulate(machine);
-const seconds = 1e-3 * (performance.now() - begin);
+const {{ user, system }} = process.cpuUsage(begin), seconds = 1e-6 * (user + system);
 const end = Array.from(simulator.state(machine));
 console.log(JSON.stringify({{ seconds, end, events: events.map((e) => [e.time, e.kind]) }}));
 """
@@ -357,10 +370,16 @@ def examine(name, compile_to):
     row = [name]
     findings = 0
     for tool, flags in TOOL_FLAGS.items():
-        with tempfile.TemporaryDirectory() as place:
-            began = time.perf_counter()
-            done = run_under(tool, compile_to(Path(place), flags))
-            took = time.perf_counter() - began
+        began = time.perf_counter()
+        try:
+            with tempfile.TemporaryDirectory() as place:
+                program = compile_to(Path(place), flags)
+                done = run_under(tool, program, seconds=TIME_LIMIT)
+        except (DraisineError, subprocess.SubprocessError) as error:
+            findings += 1
+            row.append(f"{type(error).__name__}: {str(error)[:120]}")
+            continue
+        took = time.perf_counter() - began
         # Programs return 0 at the end of their time or after a fall; a tool returns another code.
         is_clean = done.returncode == 0
         findings += not is_clean
@@ -438,6 +457,9 @@ def main():
     parser.add_argument("what", choices=["table", "examine"])
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
+    missing = [name for name in PROGRAMS_NEEDED[arguments.what] if shutil.which(name) is None]
+    if missing:
+        parser.error(f"{' and '.join(missing)}: not installed")
     # Runs on ice and rough roads are reported as invalid; here their programs matter.
     warnings.simplefilter("ignore")
     table = arguments.what == "table"
@@ -447,6 +469,8 @@ def main():
         for name, make in every.items()
         if not arguments.names or any(word in name for word in arguments.names)
     }
+    if not chosen:
+        parser.error(f"no run has {' or '.join(arguments.names)} in its name")
     if table:
         print("| run | native ms | C ms | JavaScript ms | C source MB | events | time s | state |")
         print("|---|---|---|---|---|---|---|---|")
@@ -456,7 +480,9 @@ def main():
     print(f"compiled with {' '.join(STRICT)}")
     print("| program | sanitizers | valgrind |")
     print("|---|---|---|")
-    return int(sum(examine(name, make) for name, make in chosen.items()) > 0)
+    findings = sum(examine(name, make) for name, make in chosen.items())
+    print(f"{len(chosen)} programs, {findings} findings")
+    return int(findings > 0)
 
 
 if __name__ == "__main__":

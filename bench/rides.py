@@ -76,7 +76,12 @@ outputs = ["peak lean", "final position[x]", "number of collisions"]
 
 GROUP = 64  # runs per measurement
 COMPARED = 20  # rides that are compared with single runs
-SWEEP = "import sys, draisine; draisine.sweep(*sys.argv[1:3], workers=1, resume=True)"
+SWEEP = """
+import signal, sys, draisine
+# Shells start background jobs with Ctrl-C ignored, and their children inherit this.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+draisine.sweep(*sys.argv[1:3], workers=1, resume=True)
+"""
 
 
 def study(folder, text):

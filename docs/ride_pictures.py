@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 
 MOMENTS = {"ramp": 2.25, "kerb": 2.05, "wheelie": 1.5, "brake": 0.45, "capsize": 3.0, "weave": 2.5}
 MOMENTS |= {"slalom": 5.4, "circle": 9.0, "slow": 1.0, "lane": 7.3, "landing": 0.95, "stop": 1.5}
-MOMENTS |= {"ice": 4.6, "fall": 1.6, "self-stable": 0.4}
+MOMENTS |= {"ice": 4.6, "fall": 1.6, "self-stable": 0.4, "hills": 4.25}
 """Times (s) at which rides are photographed; otherwise after one second."""
 
 HANDS = {"wheelie": {"faster": 1}, "brake": {"front": 1}, "steer-lean": {"steer": 1}}

@@ -161,9 +161,11 @@ def compile_unit(folder: Path, unit, until: float, step: float, flags=()) -> Pat
     return compile_program(folder, files, ["program.c", f"{unit.name}.c"], [*flags, *times])
 
 
-def run_under(tool: str, program: Path, *words: str) -> subprocess.CompletedProcess:
-    """Run a program that was compiled with the flags of a tool; the exit code is not 0 if it finds an
-    error.
+def run_under(
+    tool: str, program: Path, *words: str, seconds: float | None = None
+) -> subprocess.CompletedProcess:
+    """Run a program that was compiled with the flags of a tool for at most `seconds`; the exit code is not 0
+    if it finds an error.
     """
     command = [*(VALGRIND if tool == "valgrind" else ()), str(program), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds)

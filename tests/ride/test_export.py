@@ -191,6 +191,39 @@ def test_ramp_and_kerb_have_the_events_of_the_package(ride_in_node, name, count,
 
 @needs_node
 @pytest.mark.parametrize(
+    ("name", "commands"),
+    [
+        ("slope", {}),
+        ("hills", {}),
+        ("hills", {"steer_torque": 0.5, "drive": 20.0}),
+    ],
+)
+def test_slope_and_smooth_hills_are_those_of_the_package(ride_in_node, name, commands):
+    """Nothing jumps on them, so that all values agree to 1e-9; the wheels pass from patch to patch."""
+    session = Session(name)
+    native = ride_natively(session, 240, commands)
+    found = ride_in_node(name, 240, commands)
+    assert native[-1, 0] == 240 * STEPS / STEP_RATE
+    assert_same_ride(found, native, session, atol=1e-9)
+    kinds = {event["kind"] for event in found["events"]}
+    assert kinds == ({"hand-over"} if name == "hills" else set())
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["slope", "hills"])
+def test_brakes_slide_on_a_slope_and_on_hills_as_in_the_package(ride_in_node, name):
+    """With little friction the front wheel locks or slides, and the rear one follows."""
+    brakes = {"front_brake": 180.0, "rear_brake": 60.0}
+    found = ride_in_node(name, 60, brakes, said=[{"mu": 0.05}])
+    session = Session(name, {name: replace(PRESETS[name], mu=0.05)})
+    native = ride_natively(session, 60, brakes)
+    assert_same_ride(found, native, session)
+    loads = np.array(found["frames"], float)[-1, slice(*found["layout"]["loads"])].reshape(2, 3)
+    assert_allclose(np.hypot(loads[:, 1], loads[:, 2]), 0.05 * loads[:, 0], rtol=1e-9)
+
+
+@needs_node
+@pytest.mark.parametrize(
     ("name", "commands"), [("wheelie", {"lift": 0.35}), ("brake", {"front_brake": 300.0})]
 )
 def test_wheels_lift_off_as_in_the_package(ride_in_node, name, commands):

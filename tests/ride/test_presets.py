@@ -72,12 +72,17 @@ def start_speed(name):
     return PRESETS[name].start["forward_speed"]
 
 
+def slope_angle():
+    """Return the angle of the slope, rad, negative downhill."""
+    return PRESETS["slope"].ground.__self__.slope
+
+
 def slope_acceleration():
     """Return the share of the wheels' spin in the inertia, and the acceleration down the slope."""
     p = BENCHMARK
     mass = p["mR"] + p["mB"] + p["mH"] + p["mF"]
     spin = p["IRyy"] / p["rR"] ** 2 + p["IFyy"] / p["rF"] ** 2
-    pull = p["g"] * math.sin(-PRESETS["slope"].parameters["slope"])
+    pull = p["g"] * math.sin(-slope_angle())
     return spin / (mass + spin), pull, pull * mass / (mass + spin)
 
 
@@ -106,12 +111,29 @@ def kerb_numbers():
 
 def slope_numbers():
     share, pull, left = slope_acceleration()
-    angle = -math.degrees(PRESETS["slope"].parameters["slope"])
+    angle = -math.degrees(slope_angle())
     speed = start_speed("slope")
     after = {"ten": 10.0, "4": speed, "12.2": speed + 10.0 * left}
     # Four stands for the speed at the start and for the share of the wheels' spin in percent.
     assert as_written(100.0 * share, "4") == "4"
     return after | {"five": angle, "5": angle, "0.855": pull, "0.823": left}
+
+
+@cache
+def hills():
+    """Return the ride over the hills and the numbers of its samples with the least and greatest speed."""
+    session, seen = ride("hills", 12.0, every=1.0 / 64)
+    assert session.status == RideStatus.RIDING
+    speed = column(seen, "forward_speed")
+    return seen, int(np.argmin(speed)), int(np.argmax(speed))
+
+
+def hills_numbers():
+    seen, slowest, fastest = hills()
+    x = np.linspace(11.0, 19.0, 801)  # one wave
+    height = 100.0 * np.ptp(PRESETS["hills"].ground().height(x))  # cm
+    speeds = {"3.8": seen[slowest]["forward_speed"], "5.3": seen[fastest]["forward_speed"]}
+    return {"40": height, "5": start_speed("hills")} | speeds
 
 
 def ramp_numbers():
@@ -149,6 +171,7 @@ NUMBERS = {
     },
     "skate": lambda: {"two": 2.0},  # point masses, see below
     "slope": slope_numbers,
+    "hills": hills_numbers,
     "ramp": ramp_numbers,
     "kerb": kerb_numbers,
     "wheelie": wheelie_numbers,
@@ -309,10 +332,22 @@ def test_slope_it_passes_from_weave_to_capsize():
     session, seen = ride("slope", 10.0, every=10.0 / 64)
     assert session.status == RideStatus.RIDING
     speed = column(seen, "forward_speed")
-    assert speed[-1] == pytest.approx(
-        start_speed("slope") + 10.0 * slope_acceleration()[2], rel=1e-4
-    )
+    # The forward speed is the horizontal one.
+    gain = 10.0 * slope_acceleration()[2] * math.cos(slope_angle())
+    assert speed[-1] == pytest.approx(start_speed("slope") + gain, rel=1e-9)
     assert start_speed("slope") < critical().weave < critical().capsize < speed[-1]
+
+
+def test_hills_the_wheels_are_slow_where_the_nose_drops_and_fast_where_it_rises():
+    says("hills", "while the nose drops over a crest", "Where the nose rises again")
+    seen, slowest, fastest = hills()
+    assert seen[fastest]["pitch_rate"] < 0.0 < seen[slowest]["pitch_rate"]
+    # Over the crest: the wheels are near the height of the waves.
+    assert seen[slowest]["z"] > 0.3
+    # Energy is kept, and no wheel leaves the ground.
+    energies = np.array([one["energy"].sum() for one in seen])
+    assert np.ptp(energies) < 1e-6 * energies[0]
+    assert column(seen, "gaps").max() < 1e-6
 
 
 def ramp_flight(commands):

@@ -28,8 +28,8 @@ def ride(
         Vehicle or scenario to ride instead of a preset.
     preset
         Preset of the first ride: steer-torque, steer-angle, steer-lean, self-stable, weave, fall,
-        capsize, skate, slope, ramp, kerb, wheelie or brake; or a task: slalom, circle, slow, lane,
-        landing, stop or ice.
+        capsize, skate, slope, hills, ramp, kerb, wheelie or brake; or a task: slalom, circle, slow,
+        lane, landing, stop or ice.
     port
         Port on this computer. Default: a free one.
     no_browser

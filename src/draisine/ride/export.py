@@ -51,8 +51,8 @@ PAGE_MODULES = (
     "gestures",
     "smoothness",
     "sound",
-    "link",
     "grounds",
+    "link",
     "bicycles",
     "motions",
     "local",
@@ -181,7 +181,7 @@ def _ride(session: Session) -> dict[str, Any]:
         "preset": scene["preset"],
         "presets": scene["presets"],
         "fact": scene["fact"],
-        "ground": _without_lines(scene["ground"]),
+        "ground": scene["ground"],
         "rate": scene["rate"],
         "mu": scene["mu"],
         "bicycle": session.preset.parameter_set or DEFAULT_BICYCLE,
@@ -195,12 +195,6 @@ def _ride(session: Session) -> dict[str, Any]:
     place = {"q": state.q.tolist(), "p": state.p.tolist()}
     place["radius"] = session.system.parameters[WHEEL_RADII[0]]
     return ride | {"terrain": ground_of(session.preset), "place": place}
-
-
-def _without_lines(ground: dict[str, Any]) -> dict[str, Any]:
-    """Return the description of a ground without grid lines, which the page computes."""
-    patches = [{k: v for k, v in patch.items() if k != "lines"} for patch in ground["patches"]]
-    return ground | {"patches": patches}
 
 
 def _module(name: str) -> str:

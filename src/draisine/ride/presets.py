@@ -126,6 +126,8 @@ PRESETS = _presets()
 RIDE_GROUNDS = {
     "smooth": PRESETS["steer-torque"],
     "flat, wheels may lift": PRESETS["brake"],
+    "slope": PRESETS["slope"],
+    "hills": PRESETS["hills"],
     "ramp": PRESETS["ramp"],
     "kerb": PRESETS["kerb"],
 }

@@ -278,6 +278,11 @@ class Session:
             "rider": self.stepper.law_state,
         }
 
+    def _yaw(self) -> float:
+        """Return the current yaw, rad; zero for a machine without this output."""
+        outputs = list(self.system.outputs)
+        return float(self.seen["outputs"][outputs.index("yaw")]) if "yaw" in outputs else 0.0
+
     def frame(self) -> Floats:
         """Return the current frame: all blocks, concatenated."""
         return np.concatenate(list(self.parts().values()))
@@ -309,7 +314,7 @@ class Session:
             "sets": _sets(self.preset.vehicle) if self.preset.rate is None else (),
             "parameter_set": self.preset.parameter_set or "",
             "machine": machine,
-            "ground": describe_ground(self.terrain, blocks["p"], machine["size"]),
+            "ground": describe_ground(self.terrain, blocks["p"], self._yaw(), machine["size"]),
             "chart": stability_chart(self.system),
             "sliders": {
                 name: asdict(slider) | {"value": self.system.parameters[name]}

@@ -207,6 +207,87 @@ def test_time_steps_follow_smooth_ground():
     assert_allclose(ends[1], ends[0], atol=2e-4)
 
 
+DIPS = [0.5, 0.99, 1.01, 2.0]
+"""Radii of curvature of the bottom of dips, in wheel radii: in the first two a wheel rests on two points."""
+
+
+@cache
+def disc():
+    return draisine.compile("rolling_disc", radius=BALL, crown=0.01)
+
+
+def hyperbola(ratio, half=4.0, count=641):
+    """Return a cylindrical dip z = sqrt(a^2 + x^2) along y; a is `ratio` wheel radii."""
+    a = ratio * BALL
+    x = np.linspace(-half, half, count) * BALL
+    return SmoothGround(x, None, np.sqrt(a**2 + x**2), quiet=True)
+
+
+def place_in_dip(ratio):
+    """Return the height of the centre of a circle of radius r in z = sqrt(a^2 + x^2), and the contact points
+    x (m).
+
+    A point (x, z) of the dip has the squared distance z^2 - a^2 + (z - h)^2 from the centre (0, h), least at
+    z = h / 2 if h > 2 a; it is r^2 if h^2 = 2 (r^2 + a^2). Otherwise the circle touches at the bottom.
+    """
+    a = ratio * BALL
+    if ratio >= 1.0:
+        return a + BALL, [0.0]
+    side = math.sqrt(0.5 * (BALL**2 - a**2))
+    return math.sqrt(2.0 * (BALL**2 + a**2)), [-side, side]
+
+
+def release(system, centre):
+    """Return the state at rest of a wheel of radius `BALL` with its centre at a place."""
+    level = draisine.state(system)
+    return draisine.State(level.q, level.p + centre - [0.0, 0.0, BALL], level.r, level.v)
+
+
+@pytest.mark.parametrize("ratio", DIPS)
+@pytest.mark.parametrize("wheel", [ball, disc])
+def test_a_wheel_rests_in_a_dip_on_one_or_two_points(wheel, ratio):
+    """Dropped into a cylindrical dip, ball and disc come to rest on the points of the closed form."""
+    height, points = place_in_dip(ratio)
+    start = release(wheel(), np.array([0.0, 0.0, height + 1e-3]))
+    run = draisine.simulate(wheel(), start, 0.3, terrain=hyperbola(ratio))
+    assert run.outcome == "completed"
+    assert not run.validity.time_stepped
+    end = run.final()
+    assert_allclose(end.p[2], start.p[2] - 1e-3, atol=1e-11)
+    assert_allclose(end.v, 0.0, atol=1e-10)
+    assert len(run.arcs[-1].mode) == len(points)
+    data = run.to_xarray()
+    # The point is that of the first contact; the force is the sum over all contacts.
+    x = data["contact_point"].values[-1, 0, 0]
+    # The spline differs from the hyperbola; nearly equal curvatures amplify this a hundred times.
+    assert min(abs(x - point) for point in points) < 1e-6 * BALL
+    assert_allclose(data["contact_force_world"].values[-1, 0], [0.0, 0.0, G], atol=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [ratio for ratio in DIPS if ratio > 1.0])
+@pytest.mark.parametrize(("wheel", "inertia_factor"), [(ball, 1.4), (disc, 1.5)])
+def test_a_wheel_swings_in_a_dip_with_the_period_of_its_pendulum(wheel, inertia_factor, ratio):
+    """Rolling in a circular dip of radius R, the period is 2 pi sqrt(k (R - r) / g) (1 + a^2 / 16) for small
+    angles a; k is 7/5 for a ball, and 3/2 for a disc.
+    """
+    angle = 0.02
+    radius = ratio * BALL
+    arm = radius - BALL
+    high = np.array([arm * math.sin(angle), 0.0, radius - arm * math.cos(angle) + 1e-10])
+    start = release(wheel(), high)
+    period = 2.0 * math.pi * math.sqrt(inertia_factor * arm / G) * (1.0 + angle**2 / 16.0)
+    ground = trough(radius, 0.3 * radius, 601)
+    run = draisine.simulate(wheel(), start, period, terrain=ground, numerics=EXACT)
+    assert {event.kind for event in run.events[1:]} == {"hand-over"}
+    assert not run.validity.time_stepped
+    end = run.final()
+    scale = angle * math.sqrt(G * arm)
+    assert abs(end.v[4]) * BALL < 1e-3 * scale
+    assert_allclose(end.p[0] - start.p[0], 0.0, atol=1e-5 * arm * angle)
+    after = energies(run)[len(run.arcs[0].t) + 1 :]
+    assert np.ptp(after) < 1e-10 * after.mean()
+
+
 @pytest.mark.parametrize(("ratio", "reported"), [(1.005, True), (1.05, False)])
 def test_nearly_equal_curvatures_are_reported(ratio, reported):
     """A ball rests in a dip z = sqrt(a^2 + x^2) whose bottom has about its own radius of curvature a."""

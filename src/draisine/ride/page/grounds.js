@@ -1,11 +1,17 @@
-// Grid lines on the faces of the ground, computed here: as numbers they would be most of an exported page.
+// Grid lines on the faces of the ground, computed here: as numbers they would be most of a page's data.
 import { add, triples } from "./vectors.js";
 
 const SAME = 1e-9;
 
-// A ground whose patches have their lines, as flat lists of pieces no longer than a cell.
+// A ground whose patches have their lines, as flat lists of pieces no longer than a cell. They are computed when they
+// are first asked for, since only browsers without WebGL draw them.
 export function withLines({ cell, patches }) {
-  return { cell, patches: patches.map((patch) => ({ ...patch, lines: patch.lines ?? gridLines(patch, cell) })) };
+  return { cell, patches: patches.map((patch) => lined(patch, cell)) };
+}
+
+function lined(patch, cell) {
+  let lines = null;
+  return { ...patch, get lines() { return (lines ??= gridLines(patch, cell)); } };
 }
 
 function gridLines({ outline, normal }, cell) {

@@ -1,5 +1,7 @@
 // The ride on the server: one socket, one frame of the scene that is shown asked for at a time. What was asked
 // of an earlier scene has no answer.
+import { withLines } from "./grounds.js";
+
 export class Link {
   constructor(address) {
     this.address = address;
@@ -30,7 +32,10 @@ export class Link {
   get ready() { return this.socket.readyState === WebSocket.OPEN; }
 
   listen(words) {
-    if (words.scene) [this.scene, this.waiting] = [words.scene.number, false];
+    if (words.scene) {
+      [this.scene, this.waiting] = [words.scene.number, false];
+      words.scene.ground = withLines(words.scene.ground);
+    }
     this.told(words);
   }
 

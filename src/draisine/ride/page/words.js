@@ -273,6 +273,18 @@ export const WORDS = {
     "de": "eben, Räder können abheben",
     "es": "plano, las ruedas pueden despegar"
   },
+  "ground.slope": {
+    "en": "slope",
+    "fr": "pente",
+    "de": "Hang",
+    "es": "pendiente"
+  },
+  "ground.hills": {
+    "en": "smooth hills",
+    "fr": "bosses lisses",
+    "de": "sanfte Hügel",
+    "es": "lomas suaves"
+  },
   "ground.ramp": {
     "en": "ramp",
     "fr": "tremplin",
@@ -1664,6 +1676,30 @@ export const WORDS = {
     "fr": "De 4 à 12.2 m/s : la pesanteur le long de la pente est g sin 5 deg = 0.855 m/s2, la rotation des roues en prend 4 %, et il reste 0.823 m/s2.",
     "de": "Von 4 auf 12.2 m/s: Die Schwerkraft längs des Hangs ist g sin 5 deg = 0.855 m/s2, die Drehung der Räder nimmt davon 4 %, und 0.823 m/s2 bleiben.",
     "es": "De 4 a 12.2 m/s: la gravedad a lo largo de la pendiente es g sin 5 deg = 0.855 m/s2, el giro de las ruedas se lleva un 4 %, y quedan 0.823 m/s2."
+  },
+  "hills.title": {
+    "en": "Over smooth hills",
+    "fr": "Sur des bosses lisses",
+    "de": "Über sanfte Hügel",
+    "es": "Sobre lomas suaves"
+  },
+  "hills.lesson": {
+    "en": "Over waves of 40 cm without pedalling. Keep straight.",
+    "fr": "Sur des vagues de 40 cm sans pédaler. Restez droit.",
+    "de": "Über Wellen von 40 cm, ohne zu treten. Geradeaus halten.",
+    "es": "Sobre ondas de 40 cm sin pedalear. Manténgase recto."
+  },
+  "hills.question": {
+    "en": "How slow does it become on the crests?",
+    "fr": "À quelle vitesse descend-il sur les crêtes ?",
+    "de": "Wie langsam wird es auf den Kuppen?",
+    "es": "¿A qué velocidad baja en las crestas?"
+  },
+  "hills.answer": {
+    "en": "From 5 to 3.8 m/s: the height costs energy, and while the nose drops over a crest the rider moves faster than the wheels below. Where the nose rises again, the wheels are the faster ones: up to 5.3 m/s.",
+    "fr": "De 5 à 3.8 m/s : la hauteur coûte de l'énergie, et tant que le nez s'abaisse sur une crête, le cycliste va plus vite que les roues sous lui. Là où le nez se relève, les roues vont plus vite : jusqu'à 5.3 m/s.",
+    "de": "Von 5 auf 3.8 m/s: Die Höhe kostet Energie, und während sich die Nase über der Kuppe senkt, bewegt sich der Fahrer schneller als die Räder unter ihm. Wo sich die Nase wieder hebt, sind die Räder schneller: bis 5.3 m/s.",
+    "es": "De 5 a 3.8 m/s: la altura cuesta energía y, mientras el morro baja sobre una cresta, el ciclista va más rápido que las ruedas bajo él. Donde el morro vuelve a subir, las ruedas van más rápido: hasta 5.3 m/s."
   },
   "ramp.title": {
     "en": "Ramp jump",

@@ -16,6 +16,16 @@ from draisine.view.style import LINE_WIDTHS
 GROUND_RADIUS = 60.0
 """Distance around the start within which the ground is drawn (m)."""
 
+GROUND_AHEAD = 200.0
+"""Length of the straight path from the start around which a ground of few features is drawn (m): 25 s at
+8 m/s.
+"""
+
+MAX_AHEAD_FEATURES = 1000
+"""Largest number of features of a ground that is drawn around the path ahead. On a finer one, faces far ahead
+would replace those around the start.
+"""
+
 
 def describe_machine(model: Model) -> dict[str, Any]:
     """Return the data that a page needs to draw a vehicle from its pose and joint coordinates.
@@ -67,24 +77,33 @@ def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
     }
 
 
-def describe_ground(terrain: Terrain | None, start: Floats, size: float) -> dict[str, Any]:
-    """Return the patches of a terrain around a start position, and the spacing of its grid lines."""
+def describe_ground(
+    terrain: Terrain | None, start: Floats, yaw: float, size: float
+) -> dict[str, Any]:
+    """Return the patches of a terrain around a start position and ahead of it, and the spacing of its grid
+    lines, which the page computes.
+
+    `start` is the position (3,) of the machine in m, `yaw` its initial heading in rad, `size` its size in m.
+    """
     cell = grid_spacing(size)
     if terrain is None:
         return {"cell": cell, "patches": []}
-    path = np.asarray(start, float)[None, :]
-    drawn = ground_patches(terrain, np.zeros(1), path, GROUND_RADIUS, cell)
+    length = GROUND_AHEAD if len(terrain) <= MAX_AHEAD_FEATURES else 0.0
+    ahead = np.arange(0.0, length + 0.5 * GROUND_RADIUS, 0.5 * GROUND_RADIUS)
+    path = np.asarray(start, float) + np.outer(ahead, [math.cos(yaw), math.sin(yaw), 0.0])
+    drawn = ground_patches(
+        terrain, np.zeros(len(path)), path, GROUND_RADIUS, cell, with_lines=False
+    )
     return {"cell": cell, "patches": [_patch(patch) for patch in drawn]}
 
 
 def _patch(patch: Patch) -> dict[str, Any]:
-    """Return outline, grid lines, normal and brightness of a ground patch as plain data for a page."""
+    """Return outline, normal and brightness of a ground patch as plain data for a page."""
     return {
         "carrier": patch.carrier,
         "grey": round(255 * patch.grey),
-        "normal": patch.normal.tolist(),
+        "normal": np.round(patch.normal, 6).tolist(),
         "outline": _numbers(patch.outline),
-        "lines": _numbers(patch.lines),
     }
 
 

@@ -54,11 +54,18 @@ class Patch:
 
 
 def ground_patches(
-    terrain: Terrain, t: Floats, path: Floats, reach: float, cell: float, whole_faces: bool = False
+    terrain: Terrain,
+    t: Floats,
+    path: Floats,
+    reach: float,
+    cell: float,
+    *,
+    whole_faces: bool = False,
+    with_lines: bool = True,
 ) -> list[Patch]:
     """Return the terrain faces within `reach` (m) of a path (times, 3), with grid lines `cell` (m) apart.
 
-    Lines are drawn near the path, or on complete faces with `whole_faces`.
+    Lines are drawn near the path, or on complete faces with `whole_faces`, or not at all.
     """
     samples = np.unique(np.linspace(0, len(path) - 1, 200).astype(int))
     while True:
@@ -82,7 +89,7 @@ def ground_patches(
             local_path = np.array(
                 [R.T @ (x - p) for (R, p), x in zip(poses, local_path, strict=True)]
             )
-        drawn.append(_patch(feature, local_path, reach, cell, carrier, whole_faces))
+        drawn.append(_patch(feature, local_path, reach, cell, carrier, whole_faces, with_lines))
     return [patch for patch in drawn if len(patch.outline) > 2]
 
 
@@ -178,6 +185,7 @@ def _patch(
     cell: float,
     carrier: int | None,
     whole_faces: bool,
+    with_lines: bool,
 ) -> Patch:
     """Return the part of a face within `reach` (m) of the path, both in the frame of the face."""
     N = feature.numbers[:3]
@@ -202,8 +210,8 @@ def _patch(
         outline = clip_patch(
             outline, row[BORDER_POINT], float(row[BORDER_OFFSET] - row[BORDER_NORMAL] @ N)
         )
-    if len(outline) < 3:
-        return Patch(outline, np.zeros((0, 2, 3)), N)
+    if len(outline) < 3 or not with_lines:
+        return Patch(outline, np.zeros((0, 2, 3)), N, carrier)
     lines = _lines(outline, N, cell)
     return Patch(outline, lines if whole_faces else _near(lines, path, reach), N, carrier)
 

@@ -263,7 +263,10 @@ def mark_ending(e: EventState, ending: int) -> None:
             extrapolate_state(e, m.tol.lookahead)
             evaluate_gap(s.x, b, k, e.gaps)
             extrapolate_state(e, 0.0)
-            e.ended[k] = border_excess(m, b, k, e.gaps) > max(present, 0.0)
+            # Below `border_guard` its own guard would not fire yet. The projection onto the contact may
+            # bring a wheel at rest back over the border by rounding errors: if both contacts ended, it
+            # would lose the ground.
+            e.ended[k] = border_excess(m, b, k, e.gaps) > max(present, m.tol.border_guard)
 
 
 @routine
