@@ -488,3 +488,49 @@ def test_elements_push_at_zero_load_and_lift_in_proportion_to_it():
     assert g.G[:3].tolist() == [0.0, 2.0, 1.0]
     g = assembled([Status.ROLLING], acted=0).choice
     assert g.push[:3].tolist() == [0.0, 0.0, 0.0]
+
+
+# --- slips and closed contacts
+
+
+@pytest.mark.parametrize(
+    ("wheel", "status", "closed", "expected"),
+    [
+        (0, Status.SLIDING, 2, True),
+        (0, Status.ROLLING, 2, False),
+        (1, Status.SLIDING, 2, False),
+        (0, Status.SLIDING, 1, False),
+    ],
+)
+def test_a_slip_continues_on_the_next_feature_of_the_wheel(wheel, status, closed, expected):
+    """Contact 2 of wheel 0 follows contact 1, the second of the closed ones."""
+    e = make_event(3)
+    e.mode.contacts.wheels[:] = 2, wheel, 0
+    e.mode.plan[CLOSED] = closed
+    e.mode.which[:2], e.mode.status[:2] = (0, 1), (Status.ROLLING, status)
+    assert events.slides_before(e, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("speeds", "expected"),
+    [((0.9, 0.9), False), ((1.1, 0.0), True), ((0.0, -1.1), True)],
+)
+def test_a_slip_is_detected_along_each_axis(speeds, expected):
+    """In units of the tolerance; the ground of candidate 1 moves, so that it slips when the body rests."""
+    e = make_event(2, speeds=(*TOL.slip_detected * np.array(speeds), 0.0))
+    assert events.is_slipping(e, 0) == expected
+    e.rows.reshape(-1, ROW)[1, 13] = 3.0 * TOL.slip_detected
+    assert events.is_slipping(e, 1)
+
+
+def test_chosen_candidates_become_the_closed_contacts():
+    """Ideal contacts have no friction limit, which the contact mode writes as zero."""
+    e = make_event(3)
+    e.candidates[:], e.chosen[:] = (2, 0, 1), (1, 0, 1)
+    e.status[:] = Status.SLIDING, Status.OPEN, Status.ROLLING
+    e.mu[:] = 0.3, np.inf, 0.5
+    events.close_contacts(e)
+    assert e.mode.plan[CLOSED] == 2
+    assert e.mode.which[:2].tolist() == [2, 1]
+    assert e.mode.status[:2].tolist() == [Status.SLIDING, Status.ROLLING]
+    assert e.mode.mu[:2].tolist() == [0.5, 0.0]
