@@ -139,7 +139,9 @@ def test_a_trial_step_is_that_of_the_last_stage_if_all_stages_exist(monkeypatch,
     monkeypatch.setattr(
         arcs, "compute_stage_state", lambda g, stage, h, x: x.__setitem__(slice(2), 10.0 * stage)
     )
-    monkeypatch.setattr(arcs, "flow", lambda *_: stages.append(0) or int(fails and len(stages) == 3))
+    monkeypatch.setattr(
+        arcs, "flow", lambda *_: stages.append(0) or int(fails and len(stages) == 3)
+    )
     assert arcs.take_trial_step(c, 0.5, into) != fails
     assert into[0] == 10.0 * len(stages)
     assert len(stages) == (3 if fails else arcs.FIRST_DENSE_STAGE - 1)
@@ -309,7 +311,7 @@ def test_the_gap_guard_of_a_curved_wheel_is_the_change_of_the_squared_distance()
     ],
 )
 def test_a_guard_evaluates_what_it_needs(monkeypatch, kind, call):
-    """Guard 0 is about contact 1 if it is open, about entry 1 of the closed contacts (contact 0) otherwise."""
+    """Guard 0 is about contact 1 if it is open, about entry 1 of the closed contacts (contact 0) if not."""
     c = make_arc([kind], contacts=2, closed=[1, 0])
     c.contacts[0] = 1
     c.mode.lam[3] = 6.0
@@ -427,7 +429,7 @@ def test_a_wheel_over_a_face_is_away_near_or_below(monkeypatch, height, beside, 
 
 
 def test_proximity_counts_the_tilt_of_the_wheel_and_the_curvature_of_a_patch(monkeypatch):
-    """A disc leans by 60 degrees: its lowest point is 0.15 m below the centre. The patch deviates by 0.1 m."""
+    """A disc leans by 60 degrees: its lowest point is 0.15 m below the centre. The patch differs by 0.1 m."""
     c = make_arc()
     c.mode.contacts.features[[2, 4]] = 1.0, 0.1
     middle = np.zeros(ROW)
@@ -631,7 +633,8 @@ def test_later_intervals_do_not_fire_at_their_start(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("share", "on", "expected"), [(0.9, True, 0.0), (1.1, True, NO_CROSSING), (0.9, False, NO_CROSSING)]
+    ("share", "on", "expected"),
+    [(0.9, True, 0.0), (1.1, True, NO_CROSSING), (0.9, False, NO_CROSSING)],
 )
 def test_a_contact_that_has_just_opened_closes_at_once(monkeypatch, share, on, expected):
     depth = share * TOL.gap_opened
@@ -723,7 +726,9 @@ def test_a_guard_that_does_not_exist_on_a_part_of_the_step_fires_beside_it(monke
 @pytest.mark.parametrize(("share", "crosses"), [(0.9, False), (1.1, True)])
 def test_a_guard_fires_beyond_its_tolerance(monkeypatch, share, crosses):
     """A dip in the middle of the step."""
-    found, _ = first_crossing(monkeypatch, lambda x: 4.0 * (x - 0.5) ** 2 - 0.01 * share, slack=0.01)
+    found, _ = first_crossing(
+        monkeypatch, lambda x: 4.0 * (x - 0.5) ** 2 - 0.01 * share, slack=0.01
+    )
     assert (found != NO_CROSSING) == crosses
 
 
@@ -1104,8 +1109,63 @@ def test_the_repeated_last_step_may_fail(monkeypatch):
 
 
 @pytest.mark.parametrize("counter", ["samples", "nodes"])
-@pytest.mark.parametrize(("kept", "steps"), [(SAMPLE_CAPACITY // 2, 3), (SAMPLE_CAPACITY // 2 + 1, 1)])
+@pytest.mark.parametrize(
+    ("kept", "steps"), [(SAMPLE_CAPACITY // 2, 3), (SAMPLE_CAPACITY // 2 + 1, 1)]
+)
 def test_an_arc_pauses_when_half_of_its_storage_is_full(monkeypatch, counter, kept, steps):
     c = make_arc(**{counter: kept})
     assert integrate(monkeypatch, c, 3)[0] is RunStatus.PAUSED
     assert c.clock.steps == steps
+
+
+# --- reach
+
+
+@pytest.mark.parametrize(
+    ("centre", "plane", "change", "reach"),
+    [
+        ((0.0, 0.0, 1.29), 1, None, True),
+        ((0.0, 0.0, 1.31), 1, None, False),
+        ((-1.31, 0.0, 0.0), 1, None, False),
+        ((1.2, 1.2, 1.0), 1, None, True),
+        ((1.22, 1.22, 1.0), 1, None, False),
+        ((1.31, 0.0, 0.0), 1, "radius", True),
+        ((0.9, 0.0, 0.0), 0, None, False),
+        ((0.9, 0.0, 0.0), 0, "moved", True),
+        ((0.9, 0.0, 0.0), 0, "carried", True),
+        ((0.9, 0.9, 0.29), 0, None, True),
+        ((0.9, 0.9, 0.31), 0, None, False),
+    ],
+)
+def test_features_are_in_reach_of_a_wheel(centre, plane, change, reach):
+    """Of a wheel of 0.3 m, for a feature in a cube from -1 to 1 m. An edge through the cube, along (1, 1, 0),
+    must be near itself, unless it moves.
+    """
+    c = make_arc()
+    contacts = c.mode.contacts
+    contacts.planes[0] = plane
+    contacts.features[3:5] = math.sqrt(0.5)
+    if change == "radius":
+        contacts.radius[0] = math.inf
+    elif change:
+        getattr(contacts, change)[0] = 1
+    c.box[:] = [*centre, *centre]
+    assert arcs.is_in_reach(TOL, contacts, c.box, 0) == reach
+
+
+@pytest.mark.parametrize(("distance", "reach"), [(0.339, True), (0.341, False)])
+def test_the_reach_grows_with_the_box_of_the_centre(distance, reach):
+    """By a tenth of its longest side, here 0.4 m: between nodes the centre may lie outside the box."""
+    c = make_arc()
+    c.box[:] = -0.4, 0.0, 1.0 + distance, 0.0, 0.0, 1.1 + distance
+    assert arcs.is_in_reach(TOL, c.mode.contacts, c.box, 0) == reach
+
+
+@pytest.mark.parametrize(("height", "reach"), [(0.63, True), (0.65, False)])
+def test_an_edge_is_in_reach_of_the_middle_of_a_box(height, reach):
+    """Within the reach of 0.3 + 0.04 m and half the diagonal of 0.6 m, from a box of 0.4 x 0.4 x 0.2 m."""
+    c = make_arc()
+    c.mode.contacts.planes[0], c.mode.contacts.features[3] = 0, 1.0
+    low = np.array([0.0, -0.2, height - 0.1])
+    c.box[:] = [*low, *(low + [0.4, 0.4, 0.2])]
+    assert arcs.is_in_reach(TOL, c.mode.contacts, c.box, 0) == reach

@@ -132,7 +132,8 @@ def test_a_wheel_above_a_face_has_its_centre_outside(armed, height, face, above)
 
 
 @pytest.mark.parametrize(
-    ("slip", "expected"), [((3.0, 4.0), (0.6, 0.8)), ((0.0, -2.0), (0.0, -1.0)), ((0.0, 0.0), (0.0, 0.0))]
+    ("slip", "expected"),
+    [((3.0, 4.0), (0.6, 0.8)), ((0.0, -2.0), (0.0, -1.0)), ((0.0, 0.0), (0.0, 0.0))],
 )
 def test_the_slip_direction_is_a_unit_vector_or_zero(slip, expected):
     s = make_mode(speeds=(*slip, 5.0))
@@ -291,7 +292,9 @@ def test_contradictions_and_redundant_forces(monkeypatch, status, share, result,
         (0, 1.0, 1.0, False),
     ],
 )
-def test_a_closed_form_needs_large_pivots_and_finite_results(monkeypatch, form, value, pivot, closed):
+def test_a_closed_form_needs_large_pivots_and_finite_results(
+    monkeypatch, form, value, pivot, closed
+):
     s = make_mode(mu=0.25)
     s.plan[FORM], s.plan[FORM_PIVOTS] = form, 1
     s.contacts.features[:FEATURE] = 2.0

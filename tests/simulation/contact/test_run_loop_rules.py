@@ -260,7 +260,12 @@ def test_a_sample_is_kept_once_per_instant(latest, count):
 
 @pytest.mark.parametrize(
     ("time", "samples", "before", "dropped"),
-    [(10.05, 3, 9.9, True), (10.1, 3, 9.9, False), (10.05, 0, 9.9, False), (10.05, 3, 10.05, False)],
+    [
+        (10.05, 3, 9.9, True),
+        (10.1, 3, 9.9, False),
+        (10.05, 0, 9.9, False),
+        (10.05, 3, 10.05, False),
+    ],
 )
 def test_the_sample_of_an_event_that_is_not_recorded_is_dropped(time, samples, before, dropped):
     """Unless it is due (every 0.1 s), was kept by an earlier call, or was there before the event."""
@@ -378,7 +383,9 @@ def test_too_many_contacts_end_the_run(monkeypatch):
     assert r.progress.stage is EventStage.ARC
 
 
-@pytest.mark.parametrize(("sharp", "status"), [(0, RunStatus.SHARP_FEATURE), (-1, RunStatus.RESOLVED)])
+@pytest.mark.parametrize(
+    ("sharp", "status"), [(0, RunStatus.SHARP_FEATURE), (-1, RunStatus.RESOLVED)]
+)
 def test_a_feature_that_a_disc_cannot_touch_ends_the_run(monkeypatch, sharp, status):
     r = make_loop()
     assert find_contacts(monkeypatch, r, sharp=sharp)[0] is status

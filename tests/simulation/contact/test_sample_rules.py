@@ -22,7 +22,18 @@ from draisine.simulation.contact.stepping.switch import SolverChoice
 from draisine.simulation.contact.tolerances import Tolerances
 
 TOL = Tolerances()
-C_, GAP, NORMAL, ALONG, POINT, FORCES, LIFTED, FOLD, CENTRE, ROW = 0, 3, 4, 7, 10, 13, 18, 23, 24, 27
+C_, GAP, NORMAL, ALONG, POINT, FORCES, LIFTED, FOLD, CENTRE, ROW = (
+    0,
+    3,
+    4,
+    7,
+    10,
+    13,
+    18,
+    23,
+    24,
+    27,
+)
 ROLLING, SLIDING, SPRUNG = Status.ROLLING, Status.SLIDING, Status.SPRUNG_TYRE
 
 
@@ -96,9 +107,7 @@ def test_states_without_a_solution_have_no_forces(monkeypatch, fails):
 
 
 @pytest.mark.parametrize("form", [0, 1])
-@pytest.mark.parametrize(
-    ("status", "violation"), [(SLIDING, (0.1, 0.3)), (SPRUNG, (0.0, 0.0))]
-)
+@pytest.mark.parametrize(("status", "violation"), [(SLIDING, (0.1, 0.3)), (SPRUNG, (0.0, 0.0))])
 def test_forces_alone_are_observed_in_closed_form(monkeypatch, form, status, violation):
     """The gap is -0.1 m, then 0.3 m, and the patch's eigenvalue 4. A closed form evaluates no rows."""
     s, found = make_mode([SLIDING]), make_samples()
@@ -285,8 +294,9 @@ def test_penetration_of_two_faces_at_their_edge(monkeypatch, gaps, within, beyon
 
 
 def nearest(monkeypatch, rows, *, limit=10.0, sinks=False, touches=False, wheel=0, far=0.0):
-    """Find the nearest of contacts with (gap, excess), and the contacts that were evaluated. Their boxes begin
-    `far` metres beside the wheel's centre; the wheel has a radius of 0.3 m.
+    """Find the nearest of contacts with (gap, excess), and the contacts that were evaluated.
+
+    Their boxes begin `far` metres beside the wheel's centre; the wheel has a radius of 0.3 m.
     """
     count = len(rows)
     near = SimpleNamespace(
@@ -365,7 +375,8 @@ def test_only_wheels_without_a_gap_are_searched(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "axle", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.48, 0.64), (0.64, 0.6, 0.48)]
+    "axle",
+    [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.48, 0.64), (0.64, 0.6, 0.48)],
 )
 @pytest.mark.parametrize("ring", [0.5, 0.0])
 def test_test_points_lie_on_a_circle_about_the_axle(axle, ring):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine.simulation.contact.event_driven import radau, short_step
+from draisine.simulation.contact.event_driven import radau, rank, short_step
 from draisine.simulation.contact.event_driven.arc_integration import Proximity
 from draisine.simulation.contact.event_driven.guards import GUARD_NODES
 from draisine.simulation.contact.event_driven.radau import (
@@ -18,7 +18,13 @@ from draisine.simulation.contact.event_driven.radau import (
     RADAU_COEFFICIENTS,
     RADAU_STAGES,
 )
-from draisine.simulation.contact.event_driven.rank import make_rank_work, write_unit_rows
+from draisine.simulation.contact.event_driven.rank import (
+    NEARLY_REDUNDANT_SINGULAR_VALUE,
+    PARALLEL_NORMALS,
+    Rank,
+    make_rank_work,
+    write_unit_rows,
+)
 from draisine.simulation.contact.event_driven.short_step import (
     OBSERVED_STAGES,
     SHORT_METHOD,
@@ -175,7 +181,9 @@ def collocation(monkeypatch, changes, fails=None, slips=1):
     """Return the result of the Newton iteration with given changes, and the number of slip evaluations."""
     n = 2
     w = SimpleNamespace(
-        states=np.zeros(RADAU_STAGES * n), rates=np.zeros(RADAU_STAGES * n), method=RADAU_COEFFICIENTS
+        states=np.zeros(RADAU_STAGES * n),
+        rates=np.zeros(RADAU_STAGES * n),
+        method=RADAU_COEFFICIENTS,
     )
     g = SimpleNamespace(n=n, y=np.zeros(n), k=np.ones(n))
     s = SimpleNamespace(x=np.zeros(1 + n), lam=None)
@@ -241,8 +249,8 @@ def test_an_implicit_step_fails_without_rates(monkeypatch, fails):
     ],
 )
 def test_the_fastest_turning_slip(monkeypatch, statuses, mus, fails, rate, count):
-    """Of a point with slip (s, 0) whose acceleration across changes by turns per angle, the rate is turns / s:
-    6 and 3 for s = 1 and 2, whatever the sign.
+    """Of a point with slip (s, 0) whose acceleration across changes by 6 per angle, the rate is 6 / s: 6 for
+    s = 1 and 3 for s = 2, whatever the sign.
     """
     n = 2
     s = SimpleNamespace(
@@ -281,3 +289,73 @@ def test_rows_of_zeros_do_not_count_for_the_rank():
     w.rows[:] = 2.0, 0.0, 0.0, 0.0, 2.0, 3.0
     assert write_unit_rows(w, 3, 2) == 2
     assert_allclose(w.units[:2], [[1.0, 0.0], [math.sqrt(0.5)] * 2])
+
+
+def rank_of(rows, statuses, normals=None, mass=None):
+    """Return the rank of contacts with rows (3, 6) of a body of unit masses on level faces."""
+    count = len(rows)
+    rows = np.array(rows, float)
+    normals = np.tile([0.0, 0.0, 1.0], (count, 1)) if normals is None else np.array(normals)
+    size = 36 if mass is None else len(mass)
+    s = SimpleNamespace(
+        motion=SimpleNamespace(speeds=6, C=0, normal=18, M=0, call=None, table=None), x=None,
+        contacts=None, out=np.zeros(size),
+    )  # fmt: skip
+    s.out[:] = np.eye(6).ravel() if mass is None else mass
+
+    def evaluate(x, contacts, k, row):
+        row[:18], row[18:21] = rows[k].ravel(), normals[k]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rank, "evaluate_row", evaluate)
+        patch.setattr(rank, "call", lambda *_: None)
+        work = make_rank_work(count, 6, 21)
+        return rank.compute_rank(s, work, np.arange(count), np.array(statuses), count)
+
+
+FIRST, SECOND = np.eye(6)[:3], np.eye(6)[3:]
+ROLL, SLIDE = Status.ROLLING, Status.SLIDING
+
+
+def near(angle):
+    """Rows whose first one is turned by an angle from that of FIRST; the least singular value of both is
+    sqrt(1 - cos(angle)).
+    """
+    rows = SECOND.copy()
+    rows[0] = math.cos(angle) * FIRST[0] + math.sin(angle) * SECOND[0]
+    return rows
+
+
+BOUND = math.acos(1.0 - NEARLY_REDUNDANT_SINGULAR_VALUE**2)
+TILTED = [(0.0, 0.0, 1.0), (2.0 * PARALLEL_NORMALS, 0.0, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "statuses", "normals", "expected"),
+    [
+        ((FIRST, SECOND), (ROLL, ROLL), None, Rank.INDEPENDENT),
+        ((FIRST, FIRST), (ROLL, SLIDE), None, Rank.INDEPENDENT),
+        ((FIRST, FIRST), (ROLL, ROLL), None, Rank.REDUNDANT),
+        ((FIRST, FIRST), (ROLL, ROLL), TILTED, Rank.REDUNDANT),
+        ((FIRST, near(1.1 * BOUND)), (ROLL, ROLL), TILTED, Rank.INDEPENDENT),
+        ((FIRST, near(0.9 * BOUND)), (ROLL, ROLL), TILTED, Rank.OVER_CONSTRAINED),
+        ((FIRST, near(0.9 * BOUND)), (ROLL, ROLL), None, Rank.INDEPENDENT),
+        ((FIRST, near(1e-6)), (ROLL, ROLL), TILTED, Rank.REDUNDANT),
+    ],
+)
+def test_ranks_of_rolling_contacts(rows, statuses, normals, expected):
+    """Nearly redundant rows over-constrain the machine only on faces of different slope."""
+    assert rank_of(rows, statuses, normals) is expected
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(0.9, Rank.INDEPENDENT), (1.1, Rank.OVER_CONSTRAINED)]
+)
+def test_faces_are_parallel_up_to_a_tolerance(share, expected):
+    normals = [(0.0, 0.0, 1.0), (share * PARALLEL_NORMALS, 0.0, 1.0)]
+    assert rank_of((FIRST, near(0.9 * BOUND)), (ROLL, ROLL), normals) is expected
+
+
+def test_a_massless_body_has_no_rank():
+    """Its rows have no length; event location reports the singular mass matrix."""
+    assert rank_of((FIRST, FIRST), (ROLL, ROLL), mass=np.zeros(36)) is Rank.INDEPENDENT

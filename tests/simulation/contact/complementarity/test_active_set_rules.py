@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from draisine.simulation.contact.complementarity import active_set
 from draisine.simulation.contact.complementarity.active_set import (
     EQUAL_SPEED_CHANGE,
     INCONSISTENT_SLIP,
+    MAX_ENUMERATED,
     STICKING_RESIDUAL,
     closes_wheel_twice,
     hold_all_contacts,
@@ -18,6 +20,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     multiplier_offset,
     remove_inconsistency,
     share_pulls,
+    solve_coulomb_forces,
     solve_set,
     try_set,
     write_friction_rows,
@@ -226,3 +229,36 @@ def test_independent_contacts_keep_their_free_motion():
     law.b[:] = 0.1, 0.2, 0.3
     remove_inconsistency(g, law)
     assert law.b.tolist() == [0.1, 0.2, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("count", "holds", "written", "unsolved", "result", "calls"),
+    [
+        (MAX_ENUMERATED, True, True, 0, 0, ["write", "solve", "apply"]),
+        (MAX_ENUMERATED + 1, True, True, 0, 0, ["hold"]),
+        (MAX_ENUMERATED + 1, False, True, 0, 0, ["hold", "write", "solve", "apply"]),
+        (1, False, False, 0, 1, ["write"]),
+        (1, False, True, 1, 1, ["write", "solve"]),
+    ],
+)
+def test_many_contacts_stick_at_once_if_they_can(
+    monkeypatch, count, holds, written, unsolved, result, calls
+):
+    """More than six; otherwise, and without a solution, Coulomb's law is solved."""
+    g = make_choice(2, 0, count)
+    g.sizes[0] = count
+    seen = []
+    for name, label, value in (
+        ("hold_all_contacts", "hold", holds),
+        ("write_friction_problem", "write", written),
+        ("remove_inconsistency", None, None),
+        ("solve_friction_law", "solve", unsolved),
+        ("apply_friction_forces", "apply", None),
+    ):
+        monkeypatch.setattr(
+            active_set,
+            name,
+            lambda *_, label=label, value=value: seen.extend([label] * bool(label)) or value,
+        )
+    assert solve_coulomb_forces(g, None) == result
+    assert seen == calls

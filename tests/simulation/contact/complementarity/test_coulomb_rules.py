@@ -1,5 +1,5 @@
-"""Rules of Coulomb's law at several contacts, routine by routine, with numbers by hand: statuses, their order,
-and when forces obey the law. Routines run as plain Python.
+"""Rules of Coulomb's law at several contacts, routine by routine, with numbers by hand: statuses, the order
+of their trials, and when forces obey the law. Routines run as plain Python.
 """
 
 import math

@@ -203,7 +203,8 @@ def test_elimination_chooses_among_the_first_rows():
 
 
 @pytest.mark.parametrize(
-    ("place", "among", "pivot"), [((2, 1), 3, 9.0), ((2, 2), 2, 4.0), ((1, 2), 3, 9.0), ((1, 1), 3, 9.0)]
+    ("place", "among", "pivot"),
+    [((2, 1), 3, 9.0), ((2, 2), 2, 4.0), ((1, 2), 3, 9.0), ((1, 1), 3, 9.0)],
 )
 def test_the_largest_entry_of_the_schur_complement_is_the_pivot(place, among, pivot):
     """From (1, 1) on, among the first rows and columns; otherwise the entry 4 there."""
@@ -238,7 +239,8 @@ def test_redundant_rows_share_a_force_unless_only_the_motion_counts(motion_only,
 
 
 @pytest.mark.parametrize(
-    ("rows", "count"), [(np.eye(3), 0), (np.diag([0.0, -1.0, 0.0]), 2), (np.full((3, 3), np.nan), 3)]
+    ("rows", "count"),
+    [(np.eye(3), 0), (np.diag([0.0, -1.0, 0.0]), 2), (np.full((3, 3), np.nan), 3)],
 )
 def test_rows_of_zeros_are_counted(rows, count):
     p = fill(np.eye(3), np.zeros(3), rows, np.zeros(3))
@@ -255,7 +257,9 @@ def pivots_of(C, M=None, target=None, **fields):
         setattr(p, name, value)
     saddle_point.choose_mode_pivots(p)
     assert p.pivoted_rows == m
-    return list(zip(p.pivot_rows[: p.pivots].tolist(), p.pivot_columns[: p.pivots].tolist(), strict=True))
+    return list(
+        zip(p.pivot_rows[: p.pivots].tolist(), p.pivot_columns[: p.pivots].tolist(), strict=True)
+    )
 
 
 def test_pivots_are_chosen_from_the_last_speed_on():
@@ -296,7 +300,9 @@ def test_contradicting_rows_have_no_pivots():
     assert pivots_of(C, inconsistency=1.0) == []
 
 
-@pytest.mark.parametrize(("share", "serves"), [(1.1, True), (-1.1, True), (0.9, False), (math.nan, False)])
+@pytest.mark.parametrize(
+    ("share", "serves"), [(1.1, True), (-1.1, True), (0.9, False), (math.nan, False)]
+)
 def test_pivots_serve_until_they_lose_their_size(share, serves):
     """The row (1, x) = 3 with the pivot 2 of old in column 1: motions (1, -1 / x), and (0, 3 / x)."""
     p = fill(np.eye(2), np.zeros(2), np.array([[1.0, share * 2.0 * PIVOT_LOSS]]), np.array([3.0]))
@@ -360,9 +366,7 @@ def margin_of(lam, mu=0.5):
     lam = np.array(lam, float)
     null = np.array([0.0, 1.0, 0.0, 0.0, -1.0, 0.0]) / math.sqrt(2.0)
     status = np.full(2, Status.ROLLING)
-    give_friction_margin(
-        lam, 6, null, 1, np.array([0, 3]), status, np.full(2, mu), 2, np.zeros(50)
-    )
+    give_friction_margin(lam, 6, null, 1, np.array([0, 3]), status, np.full(2, mu), 2, np.zeros(50))
     return lam
 
 

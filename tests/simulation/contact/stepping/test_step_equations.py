@@ -146,7 +146,11 @@ def test_only_the_symmetric_part_of_the_derivative_counts(monkeypatch, acted):
 
 @pytest.mark.parametrize(
     ("J", "exists"),
-    [(((1, 0, 0), (0, 1, 0)), True), (((1, 0, 0), (2, 0, 0)), True), (((math.nan, 0, 0),) * 2, False)],
+    [
+        (((1, 0, 0), (0, 1, 0)), True),
+        (((1, 0, 0), (2, 0, 0)), True),
+        (((math.nan, 0, 0),) * 2, False),
+    ],
 )
 def test_equality_rows_may_be_redundant(J, exists):
     """For unit masses the Schur complement is J J'."""
@@ -239,7 +243,9 @@ def test_free_velocities_contain_gap_and_restitution(status, normal, gap, restit
 )
 def test_loads_of_tyres_with_rows_are_updated(monkeypatch, tyred, closed, change):
     """From 200 N to 300 N, of a share of 50 N."""
-    s = stepping(tyred=np.array([tyred]), closed_status=np.array([closed]), carried=np.array([200.0]))
+    s = stepping(
+        tyred=np.array([tyred]), closed_status=np.array([closed]), carried=np.array([200.0])
+    )
     s.problem.impulse[0] = 300.0 * H
     monkeypatch.setattr(step, "evaluate_contact", lambda *_: None)
     assert step.update_step_loads(s, H) == pytest.approx(change)
@@ -301,9 +307,7 @@ def test_a_tyre_touches_down_without_slip_after_a_long_flight(
     """Flights up to 0.3 s are short. The state of the tyre grows at 7 per second."""
     s = stepping(contact_count=int(touches), owners=np.array([owner]), tyred=np.array([True]))
     s.motion.remembered, s.airborne[0], s.y[3], s.x[3] = 1, airborne, 5.0, 5.0
-    monkeypatch.setattr(
-        step, "evaluate_row", lambda x, b, k, row: row.__setitem__(FORCES, 7.0)
-    )
+    monkeypatch.setattr(step, "evaluate_row", lambda x, b, k, row: row.__setitem__(FORCES, 7.0))
     step.integrate_tyre_states(s, H)
     assert s.y[3] == pytest.approx(value)
     assert s.airborne[0] == pytest.approx(after)
@@ -320,7 +324,9 @@ def test_a_tyre_touches_down_without_slip_after_a_long_flight(
         (False, 1, (2.0, 3.0, 4.0), (-2.0, 0.0, 0.0), 0.0),
     ],
 )
-def test_impulses_belong_to_wheels_tyres_and_stops(monkeypatch, tyred, owner, own, world, tyre_work):
+def test_impulses_belong_to_wheels_tyres_and_stops(
+    monkeypatch, tyred, owner, own, world, tyre_work
+):
     """Impulses (2, 3, 4). Under its load of 10 N the tyre adds (1, 2, 3) + 10 N, with a power of 4 + 10 W and
     an energy of 5 + 10 J. The stop of joint 1 pushes in the negative direction.
     """
@@ -331,9 +337,7 @@ def test_impulses_belong_to_wheels_tyres_and_stops(monkeypatch, tyred, owner, ow
     s.seen[0, LIFTED : LIFTED + 5] = 1.0
     assert (POWER, ENERGY) == (3, 4)
     s.seen[0, GAP] = -0.25
-    monkeypatch.setattr(
-        step, "add_world_force", lambda s, row, force, into: into.__iadd__(1.0)
-    )
+    monkeypatch.setattr(step, "add_world_force", lambda s, row, force, into: into.__iadd__(1.0))
     step.record_contact(s, 0, H)
     assert_allclose(s.own[owner], own)
     assert_allclose(s.world[owner], world)
@@ -433,6 +437,30 @@ def test_steps_with_a_large_residual_are_counted(monkeypatch, share, unsolved):
     assert s.unsolved == unsolved
     assert s.residual == max(share, 0.95) * MAX_STEP_RESIDUAL
     assert s.before[:3].tolist() == [4.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("results", "required", "settled", "expected", "steps"),
+    [
+        ([StepResult.ADVANCED] * 3, 0, 9, StepResult.ADVANCED, 3),
+        ([StepResult.ADVANCED, StepResult.FALLEN], 0, 0, StepResult.FALLEN, 2),
+        ([StepResult.ADVANCED, StepResult.TURNED_OVER], 0, 0, StepResult.TURNED_OVER, 2),
+        ([StepResult.ADVANCED, StepResult.INFEASIBLE], 0, 0, StepResult.INFEASIBLE, 1),
+        ([StepResult.ADVANCED], 5, 5, StepResult.SETTLED, 1),
+        ([StepResult.ADVANCED] * 3, 5, 4, StepResult.ADVANCED, 3),
+        ([StepResult.FALLEN], 5, 5, StepResult.FALLEN, 1),
+    ],
+)
+def test_steps_are_taken_until_one_ends_the_call(
+    monkeypatch, results, required, settled, expected, steps
+):
+    """At most three, from index 10 of the grid on. Those that end a run are counted, refused ones are not."""
+    s = stepping(required=required, settled=settled, steps=9)
+    rest, times = iter(results), []
+    monkeypatch.setattr(step, "take_time_step", lambda s, t, h: times.append(t) or next(rest))
+    assert step.take_time_steps(s, 2.0, H, 10, 3) is expected
+    assert s.steps == steps
+    assert times == pytest.approx([2.0 + (10 + i) * H for i in range(len(times))])
 
 
 # --- grid, search, switch
