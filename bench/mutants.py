@@ -59,8 +59,10 @@ def _contact_tests(*names: str) -> str:
     return " ".join(f"simulation/contact/{name}" for name in names)
 
 
+RULES = ("arc", "event", "kernel", "nearby", "run_loop", "sample", "short_step")
 UNITS = _contact_tests(
-    *(f"test_{name}.py" for name in ("decisions", "event_rules", "rules", "guards", "tolerances"))
+    *(f"test_{name}.py" for name in ("decisions", "rules", "guards", "tolerances")),
+    *(f"test_{name}_rules.py" for name in RULES),
 )
 """Single routines, without a run."""
 
@@ -116,7 +118,7 @@ TESTS = {
         _contact_tests(
             *(
                 f"stepping/test_{name}.py"
-                for name in ("step_rules", "grid_rules", "switch_rules", "switch")
+                for name in ("step_rules", "step_equations", "grid_rules", "switch_rules", "switch")
             ),
             "test_rules.py",
         ),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from draisine.simulation.contact.complementarity.active_set import CONTACTS, make_choice
+from draisine.simulation.contact.complementarity.saddle_point import SaddleStatus
 from draisine.simulation.contact.event_driven import events
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.events import (
@@ -488,3 +489,141 @@ def test_elements_push_at_zero_load_and_lift_in_proportion_to_it():
     assert g.G[:3].tolist() == [0.0, 2.0, 1.0]
     g = assembled([Status.ROLLING], acted=0).choice
     assert g.push[:3].tolist() == [0.0, 0.0, 0.0]
+
+
+# --- slips and closed contacts
+
+
+@pytest.mark.parametrize(
+    ("wheel", "status", "closed", "expected"),
+    [
+        (0, Status.SLIDING, 2, True),
+        (0, Status.ROLLING, 2, False),
+        (1, Status.SLIDING, 2, False),
+        (0, Status.SLIDING, 1, False),
+    ],
+)
+def test_a_slip_continues_on_the_next_feature_of_the_wheel(wheel, status, closed, expected):
+    """Contact 2 of wheel 0 follows contact 1, the second of the closed ones."""
+    e = make_event(3)
+    e.mode.contacts.wheels[:] = 2, wheel, 0
+    e.mode.plan[CLOSED] = closed
+    e.mode.which[:2], e.mode.status[:2] = (0, 1), (Status.ROLLING, status)
+    assert events.slides_before(e, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("speeds", "expected"),
+    [((0.9, 0.9), False), ((1.1, 0.0), True), ((0.0, -1.1), True)],
+)
+def test_a_slip_is_detected_along_each_axis(speeds, expected):
+    """In units of the tolerance; the ground of candidate 1 moves, so that it slips when the body rests."""
+    e = make_event(2, speeds=(*TOL.slip_detected * np.array(speeds), 0.0))
+    assert events.is_slipping(e, 0) == expected
+    e.rows.reshape(-1, ROW)[1, 13] = 3.0 * TOL.slip_detected
+    assert events.is_slipping(e, 1)
+
+
+def test_chosen_candidates_become_the_closed_contacts():
+    """Ideal contacts have no friction limit, which the contact mode writes as zero."""
+    e = make_event(3)
+    e.candidates[:], e.chosen[:] = (2, 0, 1), (1, 0, 1)
+    e.status[:] = Status.SLIDING, Status.OPEN, Status.ROLLING
+    e.mu[:] = 0.3, np.inf, 0.5
+    events.close_contacts(e)
+    assert e.mode.plan[CLOSED] == 2
+    assert e.mode.which[:2].tolist() == [2, 1]
+    assert e.mode.status[:2].tolist() == [Status.SLIDING, Status.ROLLING]
+    assert e.mode.mu[:2].tolist() == [0.5, 0.0]
+
+
+# --- the next mode, tyre loads, changes of speeds
+
+
+@pytest.mark.parametrize("status", [RunStatus.RESOLVED, RunStatus.NO_CONTACT_SET])
+def test_a_state_is_projected_if_the_next_mode_exists(monkeypatch, status):
+    """The state before the projection is kept: the energy of the event is measured there."""
+    e = make_event(1)
+    e.mode.motion.call = e.mode.motion.table = e.mode.out = None
+    calls = []
+    monkeypatch.setattr(events, "call", lambda *_: None)
+    monkeypatch.setattr(events, "evaluate_candidates", lambda e: None)
+    monkeypatch.setattr(events, "select_closed", lambda e, slipping: slipping and status)
+    monkeypatch.setattr(events, "store_state", lambda e: calls.append("state"))
+    monkeypatch.setattr(events, "project_state", lambda s: calls.append("projection"))
+    assert events.select_next_mode(e, True) is status
+    assert calls == ["state", "projection"][: 1 + (status is RunStatus.RESOLVED)]
+
+
+@pytest.mark.parametrize(
+    ("acted", "uneven", "load", "index", "changes", "solutions"),
+    [
+        (1, 1.0, 7.0, 1, (1.0, 0.0), 2),
+        (1, 1.0, 7.0, 1, (1.1 * events.CONVERGED_LOAD, 0.9 * events.CONVERGED_LOAD), 2),
+        (1, 1.0, 7.0, 1, [1.0] * 99, events.MAX_LOAD_ITERATIONS),
+        (0, 1.0, 7.0, 1, (1.0, 0.0), 1),
+        (1, 0.0, 7.0, 1, (1.0, 0.0), 1),
+        (1, 1.0, 0.0, 1, (1.0, 0.0), 1),
+        (1, 1.0, 7.0, NOT_INCLUDED, (1.0, 0.0), 1),
+    ],
+)
+def test_contact_sets_are_chosen_until_loads_of_tyres_converge(
+    monkeypatch, acted, uneven, load, index, changes, solutions
+):
+    """The candidate has the second place in the problem, and its row is evaluated at each new load."""
+    e = make_event(1)
+    e.mode.motion.acted, e.mode.motion.uneven = acted, GAP
+    e.rows[GAP], e.choice_index[0] = uneven, index
+    e.choice.trials = np.array([-9.0, 0.0, 0.0, load])
+    rest, loads, calls = iter(changes), [], []
+    monkeypatch.setattr(events, "assemble_choice", lambda e: calls.append("solve"))
+    monkeypatch.setattr(events, "choose_set", lambda *_: 3)
+    monkeypatch.setattr(events, "multiplier_offset", lambda g, which: 0)
+    monkeypatch.setattr(
+        events, "update_tyre_load", lambda tol, b, k, load: loads.append(load) or next(rest)
+    )
+    monkeypatch.setattr(events, "evaluate_row", lambda *_: calls.append("row"))
+    assert events.choose_contact_set(e) == 3
+    assert calls.count("solve") == solutions
+    assert calls.count("row") == len(loads)
+    assert loads == [load] * (solutions if len(loads) else 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "acted", "drag"),
+    [
+        (Status.SLIDING, 0, (-0.3, -0.4)),
+        (Status.ROLLING, 0, (0.0, 0.0)),
+        (Status.TYRE, 1, (0.0, 2.0)),
+    ],
+)
+def test_a_candidate_enters_the_problem_with_drag_or_lift(status, acted, drag):
+    """Slip (3, 4) and mu 0.5; per newton of load a tyre lifts with 2 along y. It is to be avoided."""
+    e = assembled([status], 0.5, acted=acted)
+    e.avoid[0] = True
+    e.rows[9:12] = 0.25, 0.5, 0.75
+    e.choice.G[:] = 9.0
+    events.assemble_contact(e, 0, e.rows)
+    assert e.choice.G[:3] == pytest.approx([*drag, 1.0])
+    assert e.choice.c[:3].tolist() == [0.25, 0.5, 0.75]
+    assert (e.choice.level[0], e.choice.avoid[0]) == (0.25, 1)
+
+
+@pytest.mark.parametrize(
+    ("plan", "mass", "change"),
+    [
+        (SlipPlan.BEGIN, 1.0, (-2.0 + 0.6 * TOL.slip_onset, -3.0 + 0.8 * TOL.slip_onset, -4.0)),
+        (SlipPlan.NOTHING, 1.0, (-2.0, -3.0, -4.0)),
+        (SlipPlan.NOTHING, 0.0, (0.0, 0.0, 0.0)),
+    ],
+)
+def test_speeds_change_until_contacts_have_their_velocities(monkeypatch, plan, mass, change):
+    """The body moves with (2, 3, 4) and shall rest, or slip in the direction (0.6, 0.8)."""
+    e = make_event(1, speeds=(2.0, 3.0, 4.0))
+    e.chosen[0], e.slip_plan[0], e.slip_directions = 1, plan, np.array([0.6, 0.8])
+    e.choice = make_choice(N, 0, 1)
+    e.choice.M[:], e.choice.x[:] = mass * np.eye(N).ravel(), 9.0
+    if mass == 0.0:
+        monkeypatch.setattr(events, "solve_saddle_point", lambda p: SaddleStatus.UNSOLVABLE)
+    events.solve_speed_change(e)
+    assert e.choice.x == pytest.approx(change, rel=1e-14)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import draisine
 from draisine.mechanics.contact.features import FEATURE
+from draisine.simulation.contact.event_driven import guards
 from draisine.simulation.contact.event_driven.arc_integration import (
     Proximity,
     stays_beside_face,
@@ -20,7 +21,9 @@ from draisine.simulation.contact.event_driven.guards import (
     INTERPOLATION_BASIS,
     NO_CROSSING,
     NODE_POSITIONS,
+    find_minimum,
     find_next_zero,
+    find_only_zero,
     fit_bernstein,
     is_part_of_feature,
     restrict_to_interval,
@@ -280,3 +283,59 @@ def test_closed_contacts_are_watched_for_all_that_ends_them():
     ]
     assert contacts[:count].tolist() == [0, 0, 0, 0, 1, 1]
     assert borders[2:4].tolist() == [0, 1]
+
+
+# --- single zeros and minima
+
+
+@pytest.mark.parametrize("zero", [1e-9, 0.3, 0.999])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_only_zero_is_found_to_rounding(zero, sign):
+    """Of a cubic that is steep at one end, from both sides."""
+    b, part = np.zeros(GUARD_NODES), np.zeros(GUARD_NODES)
+    fit_bernstein(INTERPOLATION_BASIS, sign * (X - zero) * (X**2 + 0.01), b)
+    assert find_only_zero(b, part) == pytest.approx(zero, abs=1e-12)
+
+
+@pytest.mark.parametrize("minimum", [0.3, 0.42, 0.6])
+def test_the_minimum_is_found_between_its_bounds(minimum):
+    """As well as a parabola's values tell its minimum, 1e-8; at a bound if it lies beyond it."""
+    b, part = np.zeros(GUARD_NODES), np.zeros(GUARD_NODES)
+    fit_bernstein(INTERPOLATION_BASIS, (X - minimum) ** 2, b)
+    assert find_minimum(b, 0.2, 0.5, part) == pytest.approx(min(minimum, 0.5), abs=2e-8)
+
+
+@pytest.mark.parametrize(
+    ("wheel", "moved", "part", "contact", "watched"),
+    [
+        (0, 0, False, 1, True),
+        (0, 0, True, 1, False),
+        (1, 0, True, 1, True),
+        (0, 1, True, 1, True),
+        (0, 0, False, 0, False),
+    ],
+)
+def test_gaps_of_open_contacts_are_watched(monkeypatch, wheel, moved, part, contact, watched):
+    """Contact 0 is closed; features that lie in its feature are reached at a border, unless they belong to
+    another wheel or move differently.
+    """
+    mode = SimpleNamespace(
+        contacts=SimpleNamespace(wheels=np.array([0, wheel]), moved=np.array([0, moved])),
+        plan=np.array([1]), which=np.array([0]), motion=SimpleNamespace(tol=Tolerances()),
+    )  # fmt: skip
+    monkeypatch.setattr(guards, "is_part_of_feature", lambda tol, b, closed, k: part)
+    assert guards.is_watched(mode, contact) == watched
+
+
+@pytest.mark.parametrize(
+    ("offset", "slope", "lies"),
+    [(0.9, 0.0, True), (-1.1, 0.0, False), (0.0, 0.9, True), (0.0, -1.1, False)],
+)
+def test_an_edge_lies_in_a_plane_by_distance_and_direction(offset, slope, lies):
+    """The plane z = 2 and an edge along x; offsets and slopes in tolerances."""
+    tol = Tolerances()
+    rows = np.zeros((2, FEATURE))
+    rows[0, 2:4] = 1.0, 2.0
+    rows[1, :6] = 5.0, 6.0, 2.0 + offset * tol.same_feature, 1.0, 0.0, slope * tol.parallel
+    bundle = SimpleNamespace(features=rows.ravel())
+    assert guards.lies_in_plane(tol, bundle, 0, 1) == lies

@@ -14,7 +14,7 @@ Otherwise the state at the start of the step is restored, and the run loop takes
 which the contact problem selects the contact mode, and steps with event location.
 """
 
-from math import sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 
@@ -202,9 +202,11 @@ def are_guards_clear(c: ArcState, reference: Floats) -> bool:
         least = values[0]
         largest = values[0]
         for i in range(count):
+            # A value that is not a number counts as not clear of zero; `min` and `max` would ignore it.
+            if not isfinite(values[i]):
+                return False
             least = min(least, values[i])
             largest = max(largest, values[i])
-        # A value that is not a number counts as not clear of zero.
         if not least - c.slack[c.kinds[j]] > CLEARANCE * (largest - least):
             return False
     return True
