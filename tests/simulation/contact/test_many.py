@@ -356,6 +356,25 @@ def test_reused_records_do_not_change_a_run_with_other_parameters(case):
             assert np.array_equal(run.observations[name], values, equal_nan=True), name
 
 
+def test_an_observation_of_another_vehicle_between_two_runs_changes_nothing(bicycle):
+    """The tolerances of a run depend on the vehicle and on rtol, its records on both."""
+    heavier = bicycle.with_parameters(mB=95.0)
+    ground = rough(0.02, at=2.0, length=2.0, width=1.0, seed=5)
+    options = {"contact": ContactOptions(mu=0.3), "numerics": Numerics(rtol=1e-7, atol=1e-8)}
+
+    def ride(system):
+        """Return a ride that slips."""
+        return simulate(system, state(system, forward_speed=4.6), 0.6, terrain=ground, **options)
+
+    contact_query._last.query = None
+    first = ride(bicycle)
+    other = ride(heavier)
+    second = ride(bicycle)
+    assert other.observations["gaps"].shape[0] == 2
+    third = ride(bicycle)
+    assert arrays(first) == arrays(second) == arrays(third)
+
+
 def test_the_first_run_of_a_system_equals_the_second(monkeypatch):
     """The first one compiles contact modes in the middle of its arcs. Its calls of the compiled loop end at
     the same times: each call chooses pivots anew, which changes rounding errors.

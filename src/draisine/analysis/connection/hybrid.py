@@ -253,7 +253,7 @@ def solve_hybrid_torques(
                 closed = tuple(touching.values())
                 yield _solve_instant(arc, closed, t, arc.y[0], h, driven, minimise, impulsive=True)
         for t, y in zip(arc.t, arc.y, strict=True):
-            query.inputs = arc.inputs
+            query = arc.query()  # the caller may have run another system since the last instant
             vdot = query.accelerate(t, y, arc.closed)[0]
             # Set the inputs of actuators to zero, so that the required torques are total ones,
             # inputs included.

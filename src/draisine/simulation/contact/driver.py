@@ -182,12 +182,12 @@ class ArcDriver:
         most_nearby: int = 0,
     ) -> None:
         self.query = query
-        self.machine = query.machine
         self.contact = contact
         self.numerics = numerics
         # a copy, because the caller may change mappings of the original
         self.options = deepcopy((contact, numerics))
-        scale_slip_onset(query.tol, query.units, numerics.rtol)
+        self.tol = query.tol  # the query replaces them with the parameters of the system
+        scale_slip_onset(self.tol, query.units, numerics.rtol)
         self.near = Nearby(query, self.options[0], most_nearby)
         self._python_impacts: dict[int, Selection] = {}  # by index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
@@ -205,7 +205,7 @@ class ArcDriver:
     def begin(self, t: float, y: Floats) -> None:
         """Find the contacts near the wheels at time t (s) and state y, at which a run begins."""
         query = self.query
-        if self.machine is not query.machine:
+        if self.tol is not query.tol:
             self._change_machine()
         if self.near.terrain is not query.ground:
             self.near.change_ground()
@@ -278,8 +278,8 @@ class ArcDriver:
     def _change_machine(self) -> None:
         """Adapt the records to the parameters of the system, which the query has replaced."""
         query = self.query
-        self.machine = query.machine
-        scale_slip_onset(query.tol, query.units, self.numerics.rtol)
+        self.tol = query.tol
+        scale_slip_onset(self.tol, query.units, self.numerics.rtol)
         self.near.change_machine()
         self._use_closed_forms()
         self._packed_arc.replace(**self._scaled_fields())
