@@ -37,7 +37,7 @@ EQUAL_APPROACH = 1e-9
 is above the rounding of a symmetric run, and below the differences that integration tolerances resolve.
 """
 
-Strike = Callable[[Floats, Floats, Floats, float, float], Floats]
+ApproachModel = Callable[[Floats, Floats, Floats, float, float], Floats]
 """Type of a function that resolves the fastest approach of m contacts: from W (3m, 3m), the velocities before
 (3m), mu (m), the coefficient of restitution and the largest contact velocity at the start of the whole impact
 to the impulses (3m) of all contacts.
@@ -81,7 +81,7 @@ class SequentialImpact:
         return resolve_in_sequence(given, normal, resolve_group)
 
 
-def resolve_in_sequence(given: ImpactProblem, normal: float, resolve: Strike) -> Selection:
+def resolve_in_sequence(given: ImpactProblem, normal: float, resolve: ApproachModel) -> Selection:
     """Return the speeds after an impact, resolved one fastest approach after the other, and the impulses."""
     check_restitution(normal)
     W, before, apply_impulses = prepare_contact_impulses(given)

@@ -42,14 +42,14 @@ MAX_SHRINK = 0.005
 
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact with responding supports, and the impulses."""
-    return resolve_in_sequence(given, normal, _resolve_strike)
+    return resolve_in_sequence(given, normal, _resolve_with_supports)
 
 
-def _resolve_strike(W: Floats, u: Floats, mu: Floats, e: float, largest: float) -> Floats:
-    """Return the impulses (3m) of one strike, see `Strike`."""
-    strike = _SupportedImpact(W, u, mu, largest)
-    compressed = strike.run(np.zeros(len(u)), None)
-    return strike.run(compressed, (1.0 + e) * strike.pressed(compressed)) if e else compressed
+def _resolve_with_supports(W: Floats, u: Floats, mu: Floats, e: float, largest: float) -> Floats:
+    """Return the impulses (3m) of the impact of the fastest contacts, see `ApproachModel`."""
+    process = _SupportedImpact(W, u, mu, largest)
+    compressed = process.run(np.zeros(len(u)), None)
+    return process.run(compressed, (1.0 + e) * process.pressed(compressed)) if e else compressed
 
 
 class _SupportedImpact:
