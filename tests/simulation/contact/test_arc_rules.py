@@ -906,7 +906,7 @@ def test_a_guard_without_slope_is_where_the_polynomial_has_its_zero(monkeypatch)
 
 
 def test_the_last_push_is_found_by_bisection(monkeypatch):
-    record(monkeypatch, find_pull_after_step=lambda c, h: -1 if h <= 0.3 else 2)
+    record(monkeypatch, find_pull_after_step=lambda c, h: -1 if h <= 0.3 else 0)
     assert arcs.find_last_push(make_arc(), 0.5) == pytest.approx(0.3, abs=1e-15)
     record(monkeypatch, find_pull_after_step=2)
     assert arcs.find_last_push(make_arc(), 0.5) == pytest.approx(0.0, abs=1e-15)
@@ -932,6 +932,7 @@ def test_the_first_contact_that_creeps(monkeypatch, speeds, expected):
     [
         ([0, 1], 0.4, 1, 2.0, -1, (RunStatus.PULL, 1, 0.2)),
         ([0, 1], 0.4, 1, 2.0, 5, (RunStatus.EVENT, 5, 0.2)),
+        ([0, 1], 0.4, 1, 2.0, 0, (RunStatus.EVENT, 0, 0.2)),
         ([0, 1], 0.4, 1, 0.5, -1, (RunStatus.EVENT, 7, 0.2)),
         ([0, 1], 0.4, -1, 2.0, -1, (RunStatus.EVENT, 7, 0.4)),
         ([0, 1], 0.0, 1, 2.0, -1, (RunStatus.EVENT, 7, 0.0)),
@@ -1041,6 +1042,7 @@ def test_steps_without_event_advance_until_the_limit(monkeypatch):
         ({"bound_wheel_motion": False}, {}, RunStatus.OUTSIDE_SEARCH),
         ({}, {"horizon": 10.4}, RunStatus.OUTSIDE_SEARCH),
         ({"find_first_event": 3}, {}, RunStatus.EVENT),
+        ({"find_first_event": 0}, {}, RunStatus.EVENT),
         ({}, {"input_jump": 10.5}, RunStatus.ARC_END),
         ({}, {"input_jump": 10.6}, RunStatus.PAUSED),
         ({}, {"end_time": 10.5}, RunStatus.ARC_END),

@@ -410,12 +410,15 @@ def test_a_gap_is_closed_by_the_shortest_step(monkeypatch):
     s.seen[GAP], s.seen[STRETCH], s.seen[ROW + GAP] = 0.3, 1.5, 9.0
     s.seen[ROW : ROW + 3] = 0.0, 1.0, 0.0
     monkeypatch.setattr(kernels, "evaluate_closed_rows", lambda s, seen: None)
-    monkeypatch.setattr(
-        kernels,
-        "call",
-        lambda address, x, table, out, count: out.__setitem__(slice(24, 28), [*x[4:7], 0.0]),
-    )
+    moved = []
+
+    def call(address, x, table, out, count):
+        moved.append(x[4:7].tolist())
+        out[24:28] = [*x[4:7], 0.0]
+
+    monkeypatch.setattr(kernels, "call", call)
     kernels.project_gaps(s)
+    assert len(moved) == 2  # the prescribed joint needs the program at the state itself
     assert_allclose(s.x[:4], [-0.4, 0.0, -0.2, 0.0], atol=1e-15)
     assert s.x[4:7].tolist() == [3.0, 4.0, 0.0]
     assert s.system.rows == 2
@@ -434,7 +437,9 @@ def test_speeds_of_closed_contacts_are_those_of_the_ground(monkeypatch, status, 
     s = make_mode([status], speeds=(3.0, 4.0, 5.0), holds=holds)
     s.out[12], s.out[20] = 1.0, 0.7
     monkeypatch.setattr(kernels, "evaluate_closed_rows", lambda s, seen: None)
-    monkeypatch.setattr(kernels, "call", lambda *_: None)
+    calls = []
+    monkeypatch.setattr(kernels, "call", lambda *_: calls.append(0))
     kernels.project_speeds(s)
+    assert len(calls) == holds
     assert_allclose(s.x[4:7], after, atol=1e-14)
     assert s.plan[CLOSED] == 1

@@ -114,8 +114,10 @@ def test_a_contact_needs_room_for_itself_and_its_borders(size, borders, room):
 @pytest.mark.parametrize("capacity", [1, 0])
 def test_features_that_move_with_the_system_count_down_from_minus_one(capacity):
     near = table(capacity)
+    near.is_sharp[:] = True
     assert search.add_attached(near, ground(), 1) == (capacity == 1)
     if capacity:
+        assert not near.is_sharp[0]
         assert near.features[0] == ATTACHED - 1
         assert (near.closed_status[0], near.mu[0]) == (Status.ROLLING, 0.9)
         assert near.contacts.first[1] == 1
@@ -233,11 +235,13 @@ def test_widened_boxes_must_lie_in_the_region_of_the_table(corner, value, inside
 def test_a_search_within_a_margin(monkeypatch, inside, filled, result):
     margins = []
     monkeypatch.setattr(
-        search, "widen_boxes", lambda near, g, box, margin, path: margins.append(margin) or inside
+        search,
+        "widen_boxes",
+        lambda near, g, box, margin, path: margins.append((margin, path)) or inside,
     )
     monkeypatch.setattr(search, "fill_table", lambda near, g: filled)
     assert search.find_within(table(), ground(), None, 0.2) is result
-    assert margins == [0.2 / SIDE_MARGIN]
+    assert margins == [(0.2 / SIDE_MARGIN, False)]
 
 
 @pytest.mark.parametrize(

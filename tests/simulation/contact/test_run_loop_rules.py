@@ -279,8 +279,9 @@ def test_the_sample_of_an_event_that_is_not_recorded_is_dropped(time, samples, b
 # --- search
 
 
-def test_closed_and_left_contacts_keep_their_places_in_a_new_table(monkeypatch):
-    """Contact 2 is closed, 0 was left, 1 leaves; the new table has them at 5 - index, without contact 0."""
+@pytest.mark.parametrize("places", [{2: 3, 1: 4, 0: -1}, {2: 3, 1: 0, 0: -1}, {2: 0, 1: 4, 0: -1}])
+def test_closed_and_left_contacts_keep_their_places_in_a_new_table(monkeypatch, places):
+    """Contact 2 is closed and leaves, 0 and 1 were left; contact 0 is not nearby any more."""
     r = make_loop(6)
     r.arc.mode.plan[CLOSED], r.arc.mode.which[0] = 1, 2
     r.left[[0, 1]], r.leaving[2] = True, True
@@ -298,12 +299,12 @@ def test_closed_and_left_contacts_keep_their_places_in_a_new_table(monkeypatch):
         keep_contact=lambda near, i, k: kept.__setitem__(i, int(k)),
         keep_flagged=keep_flagged,
         find_nearby=SearchResult.FOUND,
-        find_kept=lambda near, i: -1 if kept[i] == 0 else 5 - kept[i],
+        find_kept=lambda near, i: places[kept[i]],
     )
     assert run_loop.search_nearby(r, True) is SearchResult.FOUND
-    assert r.arc.mode.which[0] == 3
-    assert np.flatnonzero(r.left).tolist() == [4]
-    assert np.flatnonzero(r.leaving).tolist() == [3]
+    assert r.arc.mode.which[0] == places[2]
+    assert np.flatnonzero(r.left).tolist() == [places[1]]
+    assert np.flatnonzero(r.leaving).tolist() == [places[2]]
 
 
 def test_a_search_that_fails_changes_no_contact(monkeypatch):
@@ -514,8 +515,12 @@ def test_an_impact_is_resolved_by_its_routine_or_by_python(monkeypatch, model, c
 def test_an_impact_is_followed_by_the_next_mode(monkeypatch, status, stage):
     r = make_loop()
     r.progress.stage = EventStage.ACTIVE_SET
-    record(monkeypatch, select_next_mode=status)
+    causes = []
+    record(monkeypatch, select_next_mode=lambda event, slips: causes.append(slips) or status)
     assert run_loop.select_mode_after_impact(r) is status
+    r.progress.cause = EventCause.SLIP
+    run_loop.select_mode_after_impact(r)
+    assert causes == [False, True]
     assert r.progress.stage is stage
     assert r.log.y_impact[0].tolist() == [5.0, 6.0]
 
@@ -768,6 +773,7 @@ def test_an_event_is_called_by_what_it_changes(cause, impacts, before, after, ki
     [
         (EventCause.LIFT_OFF, 2, (0, 2), [2, 0]),
         (EventCause.LIFT_OFF, 2, (1, 2), [2]),
+        (EventCause.COLLISION, 0, (0,), [0]),
         (EventCause.COLLISION, 2, (0, 2), [2]),
         (EventCause.HAND_OVER, -1, (0,), []),
     ],

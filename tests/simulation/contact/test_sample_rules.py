@@ -124,14 +124,14 @@ def test_forces_alone_are_observed_in_closed_form(monkeypatch, form, status, vio
         if not form:
             evaluate(s.x, s.contacts, 0, s.seen)
             calls.pop()
-            s.seen[:3] = 8.0
+            s.seen[:3] = 8.0 + s.x[0]
         return 0
 
     monkeypatch.setattr(samples, "find_closed_form", lambda s: s.plan.__setitem__(FORM, form))
     monkeypatch.setattr(samples, "flow", flow)
     monkeypatch.setattr(samples, "evaluate_gap", evaluate)
     monkeypatch.setattr(
-        samples, "evaluate_row", lambda x, b, k, row: row.__setitem__(slice(3), 8.0)
+        samples, "evaluate_row", lambda x, b, k, row: row.__setitem__(slice(3), 8.0 + x[0])
     )
     samples.observe_forces(s, given, found)
     assert_allclose(found.violation, violation)
@@ -533,6 +533,8 @@ def test_time_steps_of_a_standalone_run_begin_at_rest_of_all_sums(
     assert stepper.box.tolist() == [0.1, 0.2, 0.3] * 2
     assert loop.arc.samples[2:4].tolist() == [1.0, 2.0]
     assert not stepper.trend.any()
+    assert not stepper.has_trend
+    assert not stepper.accepts_blocked
 
 
 @pytest.mark.parametrize(

@@ -283,12 +283,15 @@ def test_the_fastest_turning_slip(monkeypatch, statuses, mus, fails, rate, count
 
 
 def test_rows_of_zeros_do_not_count_for_the_rank():
-    """In the metric of masses 4 and 9 kg the rows (2, 0) and (2, 3) have the lengths 1 and sqrt(2)."""
+    """In the metric of M = L L' with L = ((2, 0), (1, 3)) the rows (2, 0) and (2, 3) become (1, -1/3) and
+    (1, 2/3).
+    """
     w = make_rank_work(1, 2, 1)
-    w.mass_factor[:] = 2.0, 0.0, 0.0, 3.0
+    w.mass_factor[:] = 2.0, 0.0, 1.0, 3.0
     w.rows[:] = 2.0, 0.0, 0.0, 0.0, 2.0, 3.0
     assert write_unit_rows(w, 3, 2) == 2
-    assert_allclose(w.units[:2], [[1.0, 0.0], [math.sqrt(0.5)] * 2])
+    units = [np.array([3.0, -1.0]) / math.sqrt(10.0), np.array([3.0, 2.0]) / math.sqrt(13.0)]
+    assert_allclose(w.units[:2], units)
 
 
 def rank_of(rows, statuses, normals=None, mass=None):

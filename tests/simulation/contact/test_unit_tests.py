@@ -5,6 +5,7 @@ module of `UNIT_TESTS`, or is listed below as plain arithmetic.
 """
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import draisine
@@ -49,6 +50,7 @@ def name_of(node):
     return node.id if isinstance(node, ast.Name) else ""
 
 
+@cache
 def routines_with_branches():
     """Return the file of each routine that has a branch, by its name."""
     found = {}
@@ -88,6 +90,7 @@ def calls_of(text):
     return found
 
 
+@cache
 def unit_tested():
     """Return the names of all routines that a unit test calls."""
     modules = {path for pattern in UNIT_TESTS for path in TESTS.glob(pattern)}

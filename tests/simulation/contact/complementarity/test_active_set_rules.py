@@ -77,8 +77,14 @@ def test_pulls_are_shared_among_the_first_normal_multipliers():
     g.system.multiplier[:2] = 10.0, -10.0
     share_pulls(g, 0)
     assert g.system.multiplier[:2].tolist() == [10.0, -10.0]
+    g.x[0] = 9.0
     share_pulls(g, 2)
     assert_allclose(g.system.multiplier[:2], [20.0, 0.0], atol=1e-7)
+    assert g.x[0] == 9.0
+    # With drag or lift the motion depends on the loads.
+    g.system.symmetric = False
+    share_pulls(g, 0)
+    assert g.x[0] == pytest.approx(0.0, abs=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -673,8 +673,9 @@ def continues_closed_contact(c: ArcState, k: int) -> bool:
 def find_crossing(
     c: ArcState, j: int, values: Floats, begin: float, width: float, end: float
 ) -> float:
-    """Return the fraction of an interval at which guard j becomes negative, from its values at the nodes of
-    the interval; NO_CROSSING if it does not become negative before `end`.
+    """Return the fraction of the step at which guard j becomes negative, from its values at the nodes of an
+    interval of the step. If it does not become negative before the fraction `end` of the interval, return
+    NO_CROSSING or a later crossing.
 
     A guard that is negative at the start fires only after it has become positive, unless it decreases
     further. The gap of a contact that has just opened also fires if it becomes smaller than at the start.
@@ -738,8 +739,8 @@ def bisect_crossing(c: ArcState, j: int, begin: float, width: float) -> float:
 
 @routine
 def find_first_crossing(c: ArcState, j: int, before: float) -> float:
-    """Return the first fraction of the step at which guard j becomes negative; NO_CROSSING if none lies
-    before `before`.
+    """Return the first fraction of the step at which guard j becomes negative. If none lies before `before`,
+    return NO_CROSSING or a later crossing.
 
     If the polynomial through the values of the guard is not accurate enough, the interval is halved.
     """

@@ -108,8 +108,10 @@ def restrict_to_interval(b: Floats, low: float, high: float, part: Floats) -> No
 
 @routine
 def find_next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> float:
-    """Return the first zero between `at` and `end` of a polynomial with Bernstein coefficients b over [0, 1];
-    NO_CROSSING if there is none. The polynomial has the given sign at `at`.
+    """Return the first zero after `at` of a polynomial with Bernstein coefficients b over [0, 1]; NO_CROSSING
+    if there is none before `end`. The polynomial has the given sign at `at`.
+
+    A zero beyond `end` may be returned, if the search has isolated it: `end` only saves effort.
     """
     low = at
     width = 1.0 - at
