@@ -236,7 +236,7 @@ class ArcDriver:
 
         self.near.search(t, box, find)
         self._forget()
-        until = self.near.until
+        until = self.near.record.until
         longest = min(0.5 * (until - t), 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
         self.arc.clock.assign(horizon=until, longest_step=longest)
 
@@ -261,7 +261,7 @@ class ArcDriver:
         self.mode = make_mode(
             query.machine, query.motion, contacts, capacity.touching, query.x, forms
         )
-        self._packed_mode = Packed(self.mode)
+        self.packed_mode = Packed(self.mode)
         # border excess at which contacts may touch, shared
         inside = np.zeros(capacity.nearby)
         arc = Packed(self._make_arc(inside))
@@ -284,7 +284,7 @@ class ArcDriver:
         guards = 2 + capacity.nearby + capacity.touching * (capacity.borders + 3)
         arc: ArcState = make_record(
             ArcState,
-            mode=self._packed_mode,
+            mode=self.packed_mode,
             stages=make_stages(np.zeros(n), np.empty(STAGE_COUNT * n), n, numerics.rtol, atol),
             turning=make_implicit_slip_step(n, query.n, query.row.size, capacity.touching),
             inside=inside,
@@ -330,7 +330,7 @@ class ArcDriver:
         choice = make_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
             EventState,
-            mode=self._packed_mode,
+            mode=self.packed_mode,
             wheels=query.level,
             choice=Packed(choice),
             law=Packed(make_friction_problem(touching)),
@@ -538,23 +538,13 @@ class ArcDriver:
         found: Obstruction = switch_code().find_obstruction(self.packed_loop, switch, begin)
         return found
 
-    def has_ideal_conflict(self, switch: Switch) -> bool:
-        """Return whether ideal contacts over-constrain the system, so that none of them can slip."""
-        loop = self.loop
-        state = (self.arc.clock.time, self.y)
-        has_conflict: bool = switch_code().has_ideal_conflict(
-            self._packed_mode, loop.near.features, self.event.mu, switch, *state
-        )
-        return has_conflict
-
-    def discard_short_arcs(self, switch: Switch, t: float, h: float) -> int:
-        """Forget the latest events before time t (s) that end arcs shorter than half a time step of h (s);
-        return their number.
-        """
+    def leave_events(self, switch: Switch, t: float, y: Floats) -> tuple[float, int]:
+        """End event location at a time t (s) and state y; see the routine `leave_events`."""
         self.arc.clock.time = t
+        self.y[:] = y
         self._latest = None
-        discarded: int = switch_code().discard_short_arcs(self.packed_loop, switch, h)
-        return discarded
+        left: tuple[float, int] = switch_code().leave_events(self.packed_loop, switch)
+        return left
 
     @property
     def touching(self) -> int:
@@ -576,7 +566,7 @@ class ArcDriver:
         """
         self.query.add_closed_form(self.closed())
         forms = self.query.table.pairs.forms
-        self._packed_mode.replace(
+        self.packed_mode.replace(
             modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
         )
 

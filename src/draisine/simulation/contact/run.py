@@ -64,10 +64,10 @@ from draisine.simulation.contact.stepping.arc import (
     switch_code,
     take_switch,
 )
+from draisine.simulation.contact.stepping.method_change import NO_STEP
 from draisine.simulation.contact.stepping.switch import (
     OBSTRUCTION_TEXTS,
     STORED_EVENTS,
-    MethodChange,
     Obstruction,
     Switch,
 )
@@ -142,7 +142,6 @@ class TerrainRun:
         wheels = len(self.query.machine.wheels)
         self.switch = take_switch(self.query, task.contact, max(MIN_TOUCHING, wheels))
         self.shares_switch = False
-        self.stepping_reason = ""
 
     @property
     def next_jump(self) -> float:
@@ -222,7 +221,7 @@ class TerrainRun:
         """Find the closed contacts of the initial state, or begin time stepping if the options request it."""
         lift_start(self.query, self.now.t, self.now.y)
         if self.contact.solver == "time_stepping":
-            self._enter_time_stepping("requested")
+            self._begin_steps("requested")
             return
         try:
             self._call_routines(0, 1, EventCauseRecord(EventCause.START))
@@ -246,7 +245,7 @@ class TerrainRun:
             if query is self.steps.query:
                 self.steps.restart(self.now.t, y)
             else:
-                self._begin_steps(self.steps.h)
+                self._begin_steps(self.steps.reason, self.steps.h)
             return
         try:
             self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
@@ -545,7 +544,7 @@ class TerrainRun:
     def partial(self, outcome: str) -> Trajectory:
         """Return the trajectory up to the present state, including the open trajectory arc."""
         if self.steps is not None:
-            self._close_steps(None)
+            self._close_steps()
             return self.trajectory(outcome)
         if len(self.arcs) <= len(self.events) and not self.samples:
             self.samples.append((np.array([self.now.t]), self.now.y[None].copy()))
@@ -560,7 +559,6 @@ class TerrainRun:
         """
         if self.contact.solver != "auto" or isinstance(error, DeadEndError):
             raise self.with_partial(error)
-        self._refuse_ideal_contacts()
         guard = None if self.driver is None else self.driver.unresolved()
         self._enter_time_stepping(_describe_error(error), guard)
 
@@ -569,17 +567,8 @@ class TerrainRun:
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
         obstruction = self.driver.find_obstruction(self.switch, before)
-        if obstruction is Obstruction.OVER_CONSTRAINED:
-            self._refuse_ideal_contacts()
         if obstruction is not Obstruction.NONE:
             self._enter_time_stepping(OBSTRUCTION_TEXTS[obstruction])
-
-    def _refuse_ideal_contacts(self) -> None:
-        """Raise ContactSetError if ideal contacts over-constrain the system: one of them has to creep, and
-        without a friction limit it is not determined which.
-        """
-        if self.driver is not None and self.driver.has_ideal_conflict(self.switch):
-            self._raise_ideal_conflict()
 
     def _raise_ideal_conflict(self) -> None:
         """Raise ContactSetError with the names of the ideal contacts that over-constrain the system."""
@@ -607,53 +596,41 @@ class TerrainRun:
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
         """Begin a time-stepping arc at the present state, for a reason that is stored with the arc; `guard`
-        is the guard that fired, or None.
+        is the guard that fired, or None. The latest short arcs, with the events before them, are discarded.
         """
-        query = self.query
+        if self.driver is None or not self.samples:
+            self._begin_steps(reason)
+            return
         switch = self._own_switch()
-        state = (self.now.t, self.now.y)
-        query.fill(*state)
-        h = switch_code().choose_first_step(switch.grid, query.motion, query.level, query.x, *state)
-        switch_code().require_after_change(switch, self.now.t, h)
-        if self.samples:
-            self.add_sample()
-            self._close_arc(None)
-            guard = self._discard_short_arcs(h, guard)
-            closed = getattr(self.arcs[-1], "closed", ())
-            y = self.now.y
-            switch_code().remember_event(switch, self.now.t, MethodChange.TIME_STEPPING, y, len(y))
-            event = self._make_change("time-stepping", y, y, closed, ())
-            self.events.append(replace(event, guard=guard))
-        self.stepping_reason = reason
-        self.failed_outcome = ""
-        self._begin_steps(h)
-
-    def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
-        """Discard the latest trajectory arcs that are shorter than half a time step, with the events before
-        them; time steps replace them. Impacts are kept. Return the guard of the first discarded event, or the
-        given one.
-        """
-        discarded = 0
-        if self.driver is not None:
-            discarded = self.driver.discard_short_arcs(self._own_switch(), self.now.t, h)
+        h, discarded = self.driver.leave_events(switch, self.now.t, self.now.y)
+        if h == NO_STEP:
+            self._raise_ideal_conflict()
+        self.add_sample()
+        self._close_arc(None)
         for _ in range(discarded):
             self.arcs.pop()
             guard = self.events.pop().guard
         last = self.arcs[-1]
-        self.now = RunState(float(last.t[-1]), last.y[-1].copy())
-        return guard
+        y = last.y[-1].copy()
+        self.now = RunState(float(last.t[-1]), y)
+        event = self._make_change("time-stepping", y, y, getattr(last, "closed", ()), ())
+        self.events.append(replace(event, guard=guard))
+        self._begin_steps(reason, h)
 
-    def _begin_steps(self, h: float) -> None:
-        """Begin a time-stepping arc with steps of length h (s) at the present state."""
-        is_auto = self.contact.solver == "auto"
-        start = (self.now.t, self.now.y, h, self.stepping_reason)
-        switch = self._own_switch() if is_auto else None
-        stepper = TimeStepper(self.query, self.contact, *start, switch)
-        if is_auto:
-            stepper.require(self.switch.required)
-        if self.keeps_dense:
-            stepper.begin_samples(self.start, self.numerics.dt)
-        self.steps = stepper
+    def _begin_steps(self, reason: str, h: float | None = None) -> None:
+        """Begin a time-stepping arc at the present state with steps of length h (s)."""
+        self.failed_outcome = ""
+        query = self.query
+        switch = self._own_switch()
+        now = self.now
+        if h is None:
+            query.fill(now.t, now.y)
+            choose = switch_code().choose_first_step
+            h = choose(switch.grid, query.motion, query.level, query.x, now.t, now.y)
+        sampling = (self.start, self.numerics.dt if self.keeps_dense else math.inf)
+        self.steps = TimeStepper(
+            query, self.contact, now.t, now.y, h, reason, switch, sampling=sampling
+        )
 
     def _advance_time_steps(self, steps: int) -> None:
         """Take `steps` time steps; resume event location if the contacts are settled: the same contacts carry
@@ -661,10 +638,8 @@ class TerrainRun:
         """
         assert self.steps is not None
         stepper = self.steps
-        if stepper.is_settled:
-            self._resume_events(stepper)
-            if self.steps is None:
-                return
+        if stepper.is_settled and self._resume_events(stepper):
+            return
         stepper.advance(steps, self.until)
         self.now = RunState(stepper.t, stepper.y.copy())
         if stepper.is_over_constrained:
@@ -672,57 +647,41 @@ class TerrainRun:
             self._raise_ideal_conflict()
         if stepper.outcome or self.now.t >= self.until:
             self.outcome = stepper.outcome
-            self._close_steps(None)
+            self._close_steps()
 
-    def _resume_events(self, stepper: TimeStepper) -> None:
-        """Resume event location, if the state can be projected onto the constraints of the loaded
-        contacts.
+    def _resume_events(self, stepper: TimeStepper) -> bool:
+        """Resume event location, if the state can be projected onto the constraints of the loaded contacts;
+        return whether it has begun.
         """
+        query = self.query
         stepped = self.now
-        stored = (self.arcs, self.events)
-        # Samples and events of the first call (an impact may occur at once) follow the
-        # time-stepping arc.
-        self.arcs = []
-        self.events = []
+        resumed = self.switch.resumed
+        query.fill(stepped.t, stepped.y)
+        if not switch_code().leave_steps(stepper.loop):
+            return False
+        self.now = RunState(stepped.t, query.x[query.machine.inputs.span("q", "z")].copy())
+        arcs = len(self.arcs)
+        events = len(self.events)
         self.arc_closed = ()
         # The wheels have left the features that were near them before the time steps: search again.
         self.driver = None
-        earlier = self.switch
-        switch = copy_switch(earlier)
-        y = stepper.project(switch)
-        is_resumed = y is not None
-        if y is not None:
-            try:
-                self.switch = switch
-                change = MethodChange.EVENT_LOCATION
-                switch_code().remember_event(switch, stepper.t, change, stepped.y, len(y))
-                self.now = RunState(stepper.t, y)
-                self._call_routines(0, 1, EventCauseRecord(EventCause.START))
-            except EVENT_ERRORS:
-                is_resumed = False
-        new_arcs = self.arcs
-        new_events = self.events
-        self.arcs, self.events = stored
-        if not is_resumed:
+        try:
+            self._call_routines(0, 1, EventCauseRecord(EventCause.START))
+        except EVENT_ERRORS:
+            switch_code().return_to_steps(stepper.loop, resumed)
+            del self.arcs[arcs:], self.events[events:], self.samples[:], self.grazes[:]
+            del self.nodes[:]
             self.now = stepped
-            self.samples = []
-            self.grazes = []
-            self.nodes = []
             self.failed_outcome = ""
-            self.switch = earlier
-            switch_code().require_more(earlier, stepper.record)
-            stepper.is_settled = False
-            return
-        switch.resumed = self.now.t
-        # Store the time-stepping arc before the samples of the new event-driven arc.
-        first_samples = self.samples
-        self.samples = []
+            return False
+        # The time-stepping arc precedes the samples and events of the call: an impact may occur at once.
         closed = self.now.closed
-        self._close_steps(self._make_change("event-location", stepped.y, self.now.y, (), closed))
-        self.arcs += new_arcs
-        self.events += new_events
-        self.samples = first_samples
+        change = self._make_change("event-location", stepped.y, self.now.y, (), closed)
+        self.arcs.insert(arcs, stepper.arc())
+        self.events.insert(events, change)
+        self.steps = None
         self.arc_closed = closed
+        return True
 
     def _make_change(
         self,
@@ -748,13 +707,11 @@ class TerrainRun:
             query.energy(t, after),
         )
 
-    def _close_steps(self, event: Event | None) -> None:
-        """Store the time-stepping arc that ends at the present state, and the event that ends it."""
+    def _close_steps(self) -> None:
+        """Store the time-stepping arc that ends at the present state."""
         assert self.steps is not None
         self.arcs.append(self.steps.arc())
         self.steps = None
-        if event is not None:
-            self.events.append(event)
 
 
 def _join_samples(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:

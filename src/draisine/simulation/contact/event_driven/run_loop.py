@@ -49,6 +49,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
 )
 from draisine.simulation.contact.nearby.search import (
+    UNLIMITED_TIME,
     GroundTable,
     NearbyContacts,
     SearchResult,
@@ -309,6 +310,38 @@ def drop_sample(r: RunLoop) -> None:
     if clock.samples > 0 and clock.latest_sample > r.progress.latest and not is_due:
         clock.samples -= 1
         clock.latest_sample = r.progress.latest
+
+
+# --- events without a guard
+
+
+@routine
+def begin_mode(r: RunLoop) -> None:
+    """Begin event location at the present time and state, without closed contacts and earlier arcs."""
+    arc = r.arc
+    clock = r.arc.clock
+    arc.mode.plan[CLOSED] = 0
+    r.left[: arc.mode.contacts.size] = False
+    r.leaving[: arc.mode.contacts.size] = False
+    clock.step = UNLIMITED_TIME
+    clock.next_step = UNLIMITED_TIME
+    clock.is_first = True
+    clock.latest_sample = -UNLIMITED_TIME
+    r.progress.stalled = 0
+    begin_cause(r, EventCause.START)
+
+
+@routine
+def begin_cause(r: RunLoop, cause: EventCause) -> None:
+    """Begin an event that no guard causes: the start of a run, or a jump of the inputs."""
+    progress = r.progress
+    progress.stage = EventStage.CONTACTS
+    progress.cause = cause
+    progress.actor = -1
+    progress.ending = -1
+    progress.guard = -1
+    progress.border = -1
+    r.event.fired[: r.arc.mode.contacts.size] = False
 
 
 # --- the search of nearby contacts

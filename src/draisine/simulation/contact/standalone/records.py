@@ -26,8 +26,12 @@ from draisine.simulation.contact.run import place_on_terrain, run_on_terrain
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.stepping.arc import TimeStepper, make_switch
-from draisine.simulation.contact.stepping.grid import ADAPT_STEPS, StepSamples, longest_step
-from draisine.simulation.contact.stepping.step import TimeStepping
+from draisine.simulation.contact.stepping.grid import (
+    ADAPT_STEPS,
+    SHORTEST_REMAINDER_RATIO,
+    longest_step,
+)
+from draisine.simulation.contact.stepping.loop import StepLoop
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.compiled import Compiled
@@ -87,17 +91,15 @@ def make_standalone(task: Task, choice: ModeChoice = ModeChoice.RUN) -> Standalo
     # The records become data of the export: clear scratch arrays, which contain arbitrary values.
     driver.arc.stages.k[:] = 0.0
     driver.arc.clock.assign(horizon=math.inf, longest_step=0.5 * SAMPLE_CAPACITY * task.numerics.dt)
-    steps, samples = _make_steps(query, task, y, driver)
+    stepping = _make_steps(query, task, y, driver)
     driver.near.clear()
     # `begin_run` determines the boxes; without values they are part of the zeros.
-    touching = driver.touching
     w = query.machine.inputs.w
     run = StandaloneRun(
         loop=loop,  # type: ignore[arg-type]
         schedule=_make_schedule(task),
-        method=make_switch(query, task.contact, touching),
-        steps=steps,
-        samples=samples,
+        method=stepping.method,
+        stepping=stepping,
         described=np.zeros((EVENTS_PER_CALL + 1, 4), np.int64),
         x_inputs=w.start,
         inputs=w.stop - w.start,
@@ -188,27 +190,30 @@ def _make_driver(query: ContactQuery, task: Task, y: Floats) -> ArcDriver:
     return driver
 
 
-def _make_steps(
-    query: ContactQuery, task: Task, y: Floats, driver: ArcDriver
-) -> tuple[TimeStepping, StepSamples]:
-    """Return the record of time stepping, and an empty record for the samples of one call."""
+def _make_steps(query: ContactQuery, task: Task, y: Floats, driver: ArcDriver) -> StepLoop:
+    """Return the records of time stepping, with room for the samples of one call."""
     numerics = task.numerics
-    stepper = TimeStepper(query, task.contact, numerics.start, y, numerics.dt, near=driver.near)
-    stepper.reserve(driver.touching)
-    samples = stepper.samples
-    # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`.
-    count = int(ADAPT_STEPS * (longest_step(stepper.grid) / numerics.dt + 1.0)) + 2
+    method = make_switch(query, task.contact, driver.touching)
+    # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`; the start is a sample, too.
+    span = (1.0 + SHORTEST_REMAINDER_RATIO) * longest_step(method.grid)
+    count = int(ADAPT_STEPS * (span / numerics.dt + 1.0)) + 3
     if count > SAMPLE_CAPACITY // 2:
         raise ParameterError(
             f"dt = {numerics.dt} s makes too many samples per time step for an exported simulator. Choose a "
             "larger one."
         )
-    samples.assign(
-        first=numerics.start,
-        dt=numerics.dt,
-        times=np.zeros(count),
-        states=np.zeros((count, len(y))),
-        totals=np.zeros((count, samples.size)),
-        energies=np.zeros((count, samples.energies.shape[1])),
+    sampling = (numerics.start, numerics.dt)
+    stepper = TimeStepper(
+        query,
+        task.contact,
+        numerics.start,
+        y,
+        numerics.dt,
+        switch=method,
+        near=driver.near,
+        sampling=sampling,
     )
-    return stepper.record, samples
+    stepper.reserve(driver.touching)
+    stepper.reserve_samples(count)
+    loop: StepLoop = stepper.loop.record._replace(mode=driver.packed_mode)
+    return loop

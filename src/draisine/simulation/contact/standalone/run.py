@@ -19,6 +19,8 @@ from draisine.simulation.contact.event_driven.run_loop import (
     ImpactOrigin,
     RunLoop,
     add_sample,
+    begin_cause,
+    begin_mode,
     mechanical_energy,
     run_arcs,
     search_ahead,
@@ -27,39 +29,39 @@ from draisine.simulation.contact.event_driven.run_loop import (
 from draisine.simulation.contact.kernels import CLOSED, put_state
 from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.run import EVENT_WINDOW, STEPS_PER_CALL
-from draisine.simulation.contact.standalone.steps import (
-    StepFailure,
-    advance_grid,
+from draisine.simulation.contact.stepping.grid import ADAPT_STEPS
+from draisine.simulation.contact.stepping.loop import (
+    StepLoop,
+    advance_steps,
     begin_steps,
+    change_step_inputs,
 )
-from draisine.simulation.contact.stepping.grid import (
-    ADAPT_STEPS,
-    StepSamples,
-    adapt_step,
-    begin_grid,
+from draisine.simulation.contact.stepping.method_change import (
+    NO_STEP,
+    leave_events,
+    leave_steps,
+    return_to_steps,
 )
 from draisine.simulation.contact.stepping.search import search_for_steps
-from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
+from draisine.simulation.contact.stepping.step import StepResult
 from draisine.simulation.contact.stepping.switch import (
     MethodChange,
     Obstruction,
     SolverChoice,
     Switch,
     begin_switch,
-    discard_short_arcs,
     find_obstruction,
     first_step,
-    has_ideal_conflict,
-    has_stepped_conflict,
-    project_stepped_state,
-    remember_event,
     remember_events,
-    require_after_change,
-    require_more,
     watch_rank,
 )
 
 RESERVED_EVENTS = 4  # entries of the event log reserved for changes of the method
+
+STEP_STATUSES = 32
+"""Status of a run that ends in time stepping, less the value of its `StepResult`; above all values of
+`RunStatus`.
+"""
 
 NO_TIME = float("inf")  # s, time of an input jump, or duration of a flight, that does not occur
 
@@ -85,8 +87,7 @@ class StandaloneRun(NamedTuple):
     loop: RunLoop
     schedule: Schedule
     method: Switch
-    steps: TimeStepping
-    samples: StepSamples  # samples of the latest time steps
+    stepping: StepLoop
     described: (
         IntegerMatrix  # kind, wheel, feature and side of each event of the log; -1 for no wheel
     )
@@ -117,37 +118,8 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     s.schedule.events = 0
     s.schedule.withdrawn = 0
     if s.method.solver is SolverChoice.TIME_STEPPING:
-        return begin_steps(r, s.steps, s.samples, s.method, first_step(r, s.method))
+        return begin_time_steps(s, first_step(r, s.method))
     return search_at_start(r) is SearchResult.FOUND
-
-
-@routine
-def begin_mode(r: RunLoop) -> None:
-    """Begin event location at the present time and state, without closed contacts and earlier arcs."""
-    arc = r.arc
-    clock = r.arc.clock
-    arc.mode.plan[CLOSED] = 0
-    r.left[: arc.mode.contacts.size] = False
-    r.leaving[: arc.mode.contacts.size] = False
-    clock.step = NO_TIME
-    clock.next_step = NO_TIME
-    clock.is_first = True
-    clock.latest_sample = -NO_TIME
-    r.progress.stalled = 0
-    begin_cause(r, EventCause.START)
-
-
-@routine
-def begin_cause(r: RunLoop, cause: EventCause) -> None:
-    """Begin an event that no guard causes: the start of a run, or a jump of the inputs."""
-    progress = r.progress
-    progress.stage = EventStage.CONTACTS
-    progress.cause = cause
-    progress.actor = -1
-    progress.ending = -1
-    progress.guard = -1
-    progress.border = -1
-    r.event.fired[: r.arc.mode.contacts.size] = False
 
 
 @routine
@@ -157,8 +129,7 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
     """
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
     if s.method.is_stepping:
-        s.samples.begin = s.loop.arc.clock.time
-        begin_grid(s.method.grid, s.loop.arc.clock.time, s.method.grid.h)
+        change_step_inputs(s.stepping, s.loop.arc.clock.time, s.loop.arc.stages.y)
     else:
         begin_cause(s.loop, EventCause.INPUT)
 
@@ -166,8 +137,8 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
 @routine
 def advance_run(s: StandaloneRun, until: float) -> int:
     """Advance the run towards time `until` (s); return ARC_END when it is reached, PAUSED or LOG_FULL if
-    samples and events are to be read before the next call, or the `RunStatus` or `StepFailure` that ends the
-    run.
+    samples and events are to be read before the next call, or the status that ends the run: a `RunStatus`, or
+    `STEP_STATUSES` plus a `StepResult`.
     """
     r = s.loop
     clock = r.arc.clock
@@ -291,25 +262,46 @@ def log_change(s: StandaloneRun, kind: MethodChange, before: Floats, after: Floa
     s.described[k, 0] = kind
     s.described[k, 1] = -1
     r.progress.events += 1
-    remember_event(s.method, t, kind, before, n)
+
+
+@routine
+def begin_time_steps(s: StandaloneRun, h: float) -> bool:
+    """Begin time stepping with steps of length h (s) at the present state; return whether the table of
+    contacts has room for those near the wheels.
+    """
+    r = s.loop
+    begin_steps(s.stepping, r.arc.clock.time, r.arc.stages.y, h)
+    store_step_samples(s)
+    result = search_for_steps(r.near, r.ground, s.stepping.steps, False)
+    return result is SearchResult.FOUND
+
+
+@routine
+def store_step_samples(s: StandaloneRun) -> None:
+    """Move the samples of time steps to those of the run, and make their last state the present one."""
+    arc = s.loop.arc
+    clock = s.loop.arc.clock
+    samples = s.stepping.samples
+    n = arc.stages.n
+    for i in range(samples.count):
+        arc.times[clock.samples] = samples.times[i]
+        arc.samples[clock.samples * n :][:n] = samples.states[i][:n]
+        clock.samples += 1
+        clock.latest_sample = samples.times[i]
+    samples.count = 0
+    clock.time = s.method.grid.time
+    arc.stages.y[:n] = s.stepping.steps.y[:n]
 
 
 @routine
 def enter_time_steps(s: StandaloneRun) -> int:
     """Begin time stepping at the present state; return RESOLVED, or the status with which the run ends."""
-    r = s.loop
-    w = s.method
-    clock = r.arc.clock
-    arc = r.arc
-    if has_ideal_conflict(arc.mode, r.near.features, r.event.mu, w, clock.time, arc.stages.y):
-        return StepFailure.OVER_CONSTRAINED
-    h = first_step(r, w)
-    require_after_change(w, clock.time, h)
-    add_sample(r)
-    withdraw_events(s, discard_short_arcs(r, w, h))
-    log_change(s, MethodChange.TIME_STEPPING, r.arc.stages.y, r.arc.stages.y)
-    fits = begin_steps(r, s.steps, s.samples, w, h)
-    return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
+    h, discarded = leave_events(s.loop, s.method)
+    if h == NO_STEP:
+        return STEP_STATUSES + int(StepResult.OVER_CONSTRAINED)
+    withdraw_events(s, discarded)
+    log_change(s, MethodChange.TIME_STEPPING, s.loop.arc.stages.y, s.loop.arc.stages.y)
+    return RunStatus.RESOLVED if begin_time_steps(s, h) else RunStatus.OUTSIDE_SEARCH
 
 
 @routine
@@ -333,31 +325,18 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
     r = s.loop
     w = s.method
     clock = r.arc.clock
-    is_auto = w.solver is SolverChoice.AUTO
     # The first sample of the next trajectory arc replaces those that are not read yet.
     if clock.samples > 0.5 * SAMPLE_CAPACITY or (w.is_settled and clock.samples > 0):
         return RunStatus.PAUSED
     if w.is_settled and resume_events(s):
         return RunStatus.RESOLVED
-    result = advance_grid(r, s.steps, s.samples, w, until)
-    if result is StepResult.LEFT_SURROUNDINGS:
-        if search_for_steps(r.near, r.ground, s.steps, True) is not SearchResult.FOUND:
-            return RunStatus.OUTSIDE_SEARCH
-    elif result is StepResult.TOO_MANY_CONTACTS:
-        return RunStatus.TOO_MANY_CONTACTS
-    elif result is StepResult.FALLEN or result is StepResult.TURNED_OVER:
+    result = advance_steps(s.stepping, until, ADAPT_STEPS)
+    store_step_samples(s)
+    if result is StepResult.FALLEN or result is StepResult.TURNED_OVER:
         return RunStatus.FALL
-    elif result is StepResult.NOT_FINITE:
-        return StepFailure.NOT_FINITE
-    elif result is StepResult.SINGULAR_MASS:
-        return StepFailure.SINGULAR_MASS
-    elif result is StepResult.INFEASIBLE:
-        return StepFailure.INFEASIBLE
-    if w.grid.block >= ADAPT_STEPS:
-        if adapt_step(w.grid, s.steps):
-            return StepFailure.TOO_FAST
-        if is_auto and has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
-            return StepFailure.OVER_CONSTRAINED
+    goes_on = result is StepResult.ADVANCED or result is StepResult.SETTLED
+    if not goes_on and result is not StepResult.SAMPLES_FULL:
+        return STEP_STATUSES + int(result)
     return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED
 
 
@@ -367,35 +346,30 @@ def resume_events(s: StandaloneRun) -> bool:
     could.
     """
     r = s.loop
-    w = s.method
     arc = r.arc
     clock = r.arc.clock
     progress = r.progress
+    steps = s.stepping.steps
     n = arc.stages.n
     events = progress.events
-    near = arc.mode.contacts.size
-    if not project_stepped_state(arc.mode, arc.rows, s.steps, w, clock.time, near, r.event.most):
-        require_more(w, s.steps)
+    resumed = s.method.resumed
+    if not leave_steps(s.stepping):
         return False
     arc.stages.y[:n] = arc.mode.x[1 : 1 + n]
-    log_change(s, MethodChange.EVENT_LOCATION, s.steps.y, arc.stages.y)
+    log_change(s, MethodChange.EVENT_LOCATION, steps.y, arc.stages.y)
     begin_mode(r)
     set_next_jump(s)
     status = run_arcs(r, 0, progress.events + 1)
     if status is RunStatus.PAUSED or status is RunStatus.LOG_FULL:
         describe_events(s, events + 1)
-        w.is_stepping = False
-        w.resumed = clock.time
         return True
     # If event location fails at once, continue with time steps.
+    return_to_steps(s.stepping, resumed)
     progress.events = events
-    w.recent_count -= 1
-    w.arcs -= 1
     clock.samples = 0
     clock.latest_sample = clock.time
-    arc.stages.y[:n] = s.steps.y[:n]
+    arc.stages.y[:n] = steps.y[:n]
     arc.mode.plan[CLOSED] = 0
-    require_more(w, s.steps)
     return False
 
 
@@ -456,8 +430,9 @@ def is_touching(s: StandaloneRun, wheel: int) -> bool:
     """Return whether a wheel has a closed contact or, in time stepping, a contact that carries a load."""
     mode = s.loop.arc.mode
     if s.method.is_stepping:
-        for i in range(s.steps.loaded_count):
-            if mode.contacts.wheels[s.steps.loaded[i]] == wheel:
+        steps = s.stepping.steps
+        for i in range(steps.loaded_count):
+            if mode.contacts.wheels[steps.loaded[i]] == wheel:
                 return True
         return False
     for i in range(mode.plan[CLOSED]):
