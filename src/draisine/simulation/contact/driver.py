@@ -9,7 +9,7 @@ models in Python (`resolve_impact`). `search` calls the compiled search of the c
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from inspect import signature
@@ -53,6 +53,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     EventLog,
     EventStage,
     ImpactOrigin,
+    InputJumps,
     RunLoop,
     RunProgress,
 )
@@ -69,7 +70,7 @@ from draisine.simulation.contact.tolerances import scale_slip_onset
 from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
 from draisine.simulation.integrators import DENSE_NODE_POSITIONS
 from draisine.simulation.integrators.dop853 import STAGE_COUNT, make_stages
-from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
+from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics, Task
 from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 
@@ -188,6 +189,8 @@ class ArcDriver:
         self.options = deepcopy((contact, numerics))
         scale_slip_onset(query.tol, query.units, numerics.rtol)
         self.near = Nearby(query, self.options[0], most_nearby)
+        endless = np.array([np.inf])
+        self.jumps = InputJumps(times=endless, before=endless)
         self._python_impacts: dict[int, Selection] = {}  # by index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self._forget()
@@ -365,6 +368,7 @@ class ArcDriver:
             arc=arc,
             event=event,
             progress=RunProgress(),
+            jumps=self.jumps,
             log=self._make_log(len(event.record.choice.record.trials)),
             near=self.near.record,
             ground=self.near.ground,
@@ -407,17 +411,13 @@ class ArcDriver:
 
     # --- calls of the run loop
 
-    def load(
-        self, run: RunState, stop: float, until: float, cause: EventCauseRecord | None = None
-    ) -> None:
+    def load(self, run: RunState, until: float, cause: EventCauseRecord | None = None) -> None:
         """Write the state of a run into the records.
 
         Parameters
         ----------
         run
             Time, state and closed contacts.
-        stop
-            Time (s) at which inputs jump.
         until
             Time (s) at which the run ends.
         cause
@@ -426,12 +426,11 @@ class ArcDriver:
         clock = self.arc.clock
         progress = self.loop.progress
         index = self.near.index
-        last_time = math.nextafter(stop, run.t)
         if run.y is self._latest and run.t == clock.time and cause is None:
             # The records already contain this state, at which the last call ended.
-            clock.assign(last_time=last_time, input_jump=stop, end_time=until)
-            clock.assign(samples=0, nodes=0, grazes=0, latest_sample=run.latest_sample)
-            progress.assign(stage=EventStage.ARC, events=0, trials=0)
+            clock.assign(end_time=until, samples=0, nodes=0, grazes=0)
+            clock.latest_sample = run.latest_sample
+            progress.assign(stage=EventStage.ARC, events=0, trials=0, waits=False)
             self.query.fill(run.t, run.y)
             return
         self.y[:] = run.y
@@ -441,8 +440,6 @@ class ArcDriver:
             step=run.step,
             next_step=run.step,
             is_first=run.is_first,
-            last_time=last_time,
-            input_jump=stop,
             end_time=until,
             samples=0,
             nodes=0,
@@ -453,7 +450,7 @@ class ArcDriver:
         self._set_flags(self.loop.left, run.left)
         self._set_flags(self.loop.leaving, run.leaving)
         self._set_flags(self.event.fired, ())
-        progress.assign(stalled=run.stalled, events=0, trials=0)
+        progress.assign(stalled=run.stalled, events=0, trials=0, waits=False)
         if cause is None:
             progress.assign(stage=EventStage.ARC, actor=-1, ending=-1, guard=-1, border=-1)
             return
@@ -490,20 +487,18 @@ class ArcDriver:
         stopped.
         """
         most_events = min(events, EVENTS_PER_CALL)
-        status: RunStatus = self.query.code.run_arcs(self.packed_loop, steps, most_events)
+        status: RunStatus = self.query.code.advance_events(self.packed_loop, steps, most_events)
         return status
 
-    def continue_mode(
-        self, run: RunState, stop: float, until: float, end: float
-    ) -> RunState | None:
+    def continue_mode(self, run: RunState, until: float, end: float) -> RunState | None:
         """Take a short step in the same contact mode under the present inputs.
 
         Parameters
         ----------
         run
             Time, state and closed contacts at the start.
-        stop, until
-            Times (s) of the next known jump of inputs and of the end of the run.
+        until
+            Time (s) at which the run ends.
         end
             Time (s) at the end of the step.
 
@@ -514,7 +509,7 @@ class ArcDriver:
         """
         is_loaded = run.y is not self._latest or run.t != self.arc.clock.time
         if is_loaded:
-            self.load(run, stop, until)
+            self.load(run, until)
         else:
             self.query.fill(run.t, run.y)
         self._latest = None
@@ -804,16 +799,31 @@ class ArcDriver:
         return keys, read_trials(event.choice, keys)
 
 
+def jump_times(task: Task) -> dict[str, Floats]:
+    """Return the fields of `InputJumps` for a task: the times of its jumps, and those before them."""
+    start = task.numerics.start
+    times = [*sorted(time for time in set(task.jumps) if time > start), math.inf]
+    before = [math.nextafter(time, start) for time in times]
+    return {"times": np.array(times, float), "before": np.array(before, float)}
+
+
 def take_driver(
-    query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, y: Floats
+    query: ContactQuery,
+    contact: ContactOptions,
+    numerics: Numerics,
+    jumps: Mapping[str, Floats],
+    t: float,
+    y: Floats,
 ) -> ArcDriver:
-    """Return the `ArcDriver` for a run from a state y at time t (s): that of the last run of the query if the
-    options are equal, otherwise a new one. Allocating new records costs more than a short run.
+    """Return the `ArcDriver` for a run from a state y at time t (s) with jumps of the inputs (`jump_times`):
+    that of the last run of the query if the options are equal, otherwise a new one. Allocating new records
+    costs more than a short run.
     """
     driver: ArcDriver | None = query.driver
     if driver is None or driver.options != (contact, numerics):
         query.driver = driver = ArcDriver(query, contact, numerics)
     driver.contact = contact
     driver.numerics = numerics
+    driver.jumps.assign(**jumps, next=0)
     driver.begin(t, y)
     return driver

@@ -39,6 +39,7 @@ from draisine.simulation.contact.driver import (
     EventCauseRecord,
     EventRecord,
     RunState,
+    jump_times,
     take_driver,
 )
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
@@ -117,7 +118,7 @@ class TerrainRun:
         self.progress = task.progress
         self.start = task.numerics.start
         self.until = task.until
-        self.input_jumps = sorted(time for time in set(task.jumps) if time > self.start)
+        self.jumps = jump_times(task)
 
         # The present state, and the open trajectory arc that ends with it.
         self.now = RunState(self.start, y)
@@ -142,11 +143,6 @@ class TerrainRun:
         wheels = len(self.query.machine.wheels)
         self.switch = take_switch(self.query, task.contact, max(MIN_TOUCHING, wheels))
         self.shares_switch = False
-
-    @property
-    def next_jump(self) -> float:
-        """The time of the next jump of the inputs (s)."""
-        return min((time for time in self.input_jumps if self.now.t < time), default=np.inf)
 
     def state(self) -> State:
         """Return the present state as a `State`."""
@@ -261,7 +257,7 @@ class TerrainRun:
         driver = self._find_driver()
         self.query.inputs = inputs
         self.now.y = y
-        now = driver.continue_mode(self.now, self.next_jump, self.until, end)
+        now = driver.continue_mode(self.now, self.until, end)
         if now is None:
             return False
         self.now = now
@@ -289,12 +285,9 @@ class TerrainRun:
         the compiled loop stopped.
         """
         status = self._call_routines(steps, events if self.progress is None else 1)
-        if status is not RunStatus.ARC_END:
-            return status
-        if self.now.t < self.until:
-            return self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
-        self.add_sample()
-        self._close_arc(None)
+        if status is RunStatus.ARC_END:
+            self.add_sample()
+            self._close_arc(None)
         return status
 
     def _check_end(self, before: float) -> None:
@@ -319,7 +312,7 @@ class TerrainRun:
         driver = self._find_driver()
         # One event more than allowed, so that exceeding the limit is detected.
         most_events = min(events, self.contact.events + 1)
-        driver.load(self.now, self.next_jump, self.until, cause)
+        driver.load(self.now, self.until, cause)
         events_before = len(self.events)
         refusal = None
         try:
@@ -357,7 +350,7 @@ class TerrainRun:
         t = self.now.t
         y = self.now.y
         if self.driver is None:
-            self.driver = take_driver(query, self.contact, self.numerics, t, y)
+            self.driver = take_driver(query, self.contact, self.numerics, self.jumps, t, y)
         elif not self.driver.contains(self.now.closed):
             # Another branch of the run has moved the search boxes away from this state.
             self.driver.search(t, y, query.boxes(t, y))
@@ -367,14 +360,8 @@ class TerrainRun:
         """Call the compiled loop, and perform the tasks for which it returns to Python; return the reason why
         it stopped.
         """
-        clock = driver.arc.clock
-        taken = 0
         while True:
-            # A mode is compiled once. The run that first needs it ends its calls after the same steps as all
-            # later runs: pivots are chosen anew after each call, which changes rounding errors.
-            status = driver.run(steps - taken, events)
-            taken += clock.steps
-            clock.assign(steps=taken)
+            status = driver.run(steps, events)
             if status is RunStatus.UNKNOWN_MODE:
                 driver.compile_mode()
             elif status is RunStatus.SHARP_FEATURE:

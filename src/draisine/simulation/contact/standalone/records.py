@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
 from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS
-from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver
+from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver, jump_times
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
 from draisine.simulation.contact.kernels import (
@@ -97,7 +97,7 @@ def make_standalone(task: Task, choice: ModeChoice = ModeChoice.RUN) -> Standalo
     w = query.machine.inputs.w
     run = StandaloneRun(
         loop=loop,  # type: ignore[arg-type]
-        schedule=_make_schedule(task),
+        schedule=Schedule(max_events=int(task.contact.events)),
         method=stepping.method,
         stepping=stepping,
         described=np.zeros((EVENTS_PER_CALL + 1, 4), np.int64),
@@ -162,18 +162,6 @@ def _check_exportable(task: Task) -> None:
         )
 
 
-def _make_schedule(task: Task) -> Schedule:
-    """Return the schedule of a task: times of the jumps of its inputs, and largest number of events."""
-    start = task.numerics.start
-    jumps = [*sorted(time for time in set(task.jumps) if time > start), math.inf]
-    before = [math.nextafter(time, start) for time in jumps]
-    return Schedule(
-        jumps=np.array(jumps, float),
-        before=np.array(before, float),
-        max_events=int(task.contact.events),
-    )
-
-
 def _make_driver(query: ContactQuery, task: Task, y: Floats) -> ArcDriver:
     """Return the records of event location, with the whole ground and room for the contacts that may be near
     the wheels anywhere.
@@ -186,6 +174,7 @@ def _make_driver(query: ContactQuery, task: Task, y: Floats) -> ArcDriver:
         capacity = min(capacity, max(EXPORTED_RATIO * near_start, MIN_EXPORTED_CONTACTS))
     driver = ArcDriver(query, task.contact, task.numerics, capacity)
     touching = max(MIN_TOUCHING_CONTACTS, TOUCHING_PER_WHEEL * len(query.machine.wheels))
+    driver.jumps.assign(**jump_times(task))
     driver.reserve(t, y, touching)
     return driver
 

@@ -19,10 +19,10 @@ from draisine.simulation.contact.event_driven.run_loop import (
     ImpactOrigin,
     RunLoop,
     add_sample,
+    advance_events,
     begin_cause,
     begin_mode,
     mechanical_energy,
-    run_arcs,
     search_ahead,
     search_at_start,
 )
@@ -67,11 +67,8 @@ NO_TIME = float("inf")  # s, time of an input jump, or duration of a flight, tha
 
 
 class Schedule(Record):
-    """Times at which inputs jump, and the count and limit of events per interval of simulated time."""
+    """Ends of calls, and the count and limit of events per interval of simulated time."""
 
-    jumps: Floats  # s, times of the input jumps, ascending; the last entry is infinite
-    before: Floats  # s, largest floating-point number below each time in `jumps`
-    next: int = 0  # index of the next jump
     stops_at_events: bool = False  # whether a call returns after each event
     max_events: int  # largest number of events within EVENT_WINDOW; more end the run
     window: float = 0.0  # s, start of the present interval EVENT_WINDOW
@@ -113,7 +110,7 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     clock.time = t
     begin_mode(r)
     begin_switch(s.method)
-    s.schedule.next = 0
+    r.jumps.next = 0
     s.schedule.window = t
     s.schedule.events = 0
     s.schedule.withdrawn = 0
@@ -172,17 +169,6 @@ def advance_run(s: StandaloneRun, until: float) -> int:
 
 
 @routine
-def set_next_jump(s: StandaloneRun) -> None:
-    """Write the time of the next jump of the inputs into the clock of the run loop."""
-    schedule = s.schedule
-    clock = s.loop.arc.clock
-    while schedule.jumps[schedule.next] <= clock.time:
-        schedule.next += 1
-    clock.input_jump = schedule.jumps[schedule.next]
-    clock.last_time = schedule.before[schedule.next]
-
-
-@routine
 def continue_events(s: StandaloneRun, until: float) -> int:
     """Integrate event-driven arcs; return RESOLVED if the run continues, else the result of `advance_run`."""
     r = s.loop
@@ -193,32 +179,22 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     events = progress.events
     is_auto = w.solver is SolverChoice.AUTO
     is_start = progress.stage is not EventStage.ARC and progress.cause is EventCause.START
-    set_next_jump(s)
-    if progress.stage is not EventStage.ARC:
-        # Find the closed contacts first; the trajectory arc follows in the next call.
-        status = run_arcs(r, 0, events + 1)
-    elif s.schedule.stops_at_events or (w.watches_rank and is_auto):
-        status = run_arcs(r, STEPS_PER_CALL, events + 1)
+    if s.schedule.stops_at_events or (w.watches_rank and is_auto):
+        status = advance_events(r, STEPS_PER_CALL, events + 1)
     else:
-        status = run_arcs(r, STEPS_PER_CALL, EVENTS_PER_CALL - RESERVED_EVENTS + 1)
+        status = advance_events(r, STEPS_PER_CALL, EVENTS_PER_CALL - RESERVED_EVENTS + 1)
     describe_events(s, events)
 
     if status is RunStatus.OUTSIDE_SEARCH:
         is_found = search_ahead(r, True) is SearchResult.FOUND
         return RunStatus.RESOLVED if is_found else RunStatus.OUTSIDE_SEARCH
-    if status is RunStatus.ARC_END and clock.time >= until:
-        return RunStatus.ARC_END
-    if status is RunStatus.FALL:
-        return RunStatus.FALL
+    if status is RunStatus.ARC_END or status is RunStatus.FALL:
+        return int(status)
     if status is RunStatus.SHARP_FEATURE and r.arc.mode.contacts.moved[clock.subject] != 0:
         # The direction of an edge of moving ground is unknown here: assume that the disc can touch it.
         return RunStatus.RESOLVED
 
-    goes_on = status is RunStatus.PAUSED or status is RunStatus.LOG_FULL
-    if status is RunStatus.ARC_END:
-        begin_cause(r, EventCause.INPUT)
-        goes_on = True
-    if not goes_on:
+    if status is not RunStatus.PAUSED and status is not RunStatus.LOG_FULL:
         return enter_time_steps(s) if is_auto else int(status)
     if is_start and is_auto:
         watch_rank(r, w)
@@ -358,8 +334,7 @@ def resume_events(s: StandaloneRun) -> bool:
     arc.stages.y[:n] = arc.mode.x[1 : 1 + n]
     log_change(s, MethodChange.EVENT_LOCATION, steps.y, arc.stages.y)
     begin_mode(r)
-    set_next_jump(s)
-    status = run_arcs(r, 0, progress.events + 1)
+    status = advance_events(r, 0, 0)
     if status is RunStatus.PAUSED or status is RunStatus.LOG_FULL:
         describe_events(s, events + 1)
         return True
