@@ -64,7 +64,7 @@ from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import switch_code, tyre_flight
-from draisine.simulation.contact.stepping.switch import Obstruction, Switch
+from draisine.simulation.contact.stepping.switch import Switch
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.contact.tolerances import scale_slip_onset
 from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
@@ -119,17 +119,6 @@ class RunState:
         return RunState(
             self.t, self.y, self.step, self.is_first, *mode, self.stalled, self.latest_sample
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EventCauseRecord:
-    """The cause of an event, with its contact and its guard."""
-
-    kind: EventCause  # cause of the event
-    actor: WheelOnFeature | None = None  # the contact whose guard fired
-    ending: WheelOnFeature | None = None  # the contact that passed a border of its feature
-    guard: int = -1  # kind of the guard that fired, -1 for none
-    border: int = -1  # index of the border of the fired guard, -1 for none
 
 
 class EventRecord(NamedTuple):
@@ -411,7 +400,7 @@ class ArcDriver:
 
     # --- calls of the run loop
 
-    def load(self, run: RunState, until: float, cause: EventCauseRecord | None = None) -> None:
+    def load(self, run: RunState, until: float, cause: EventCause | None = None) -> None:
         """Write the state of a run into the records.
 
         Parameters
@@ -421,11 +410,11 @@ class ArcDriver:
         until
             Time (s) at which the run ends.
         cause
-            The event to resolve first; without it the run continues with a trajectory arc.
+            Cause of the event to resolve first: the start of the run, or a jump of its inputs. Without it
+            the run continues with a trajectory arc.
         """
         clock = self.arc.clock
         progress = self.loop.progress
-        index = self.near.index
         if run.y is self._latest and run.t == clock.time and cause is None:
             # The records already contain this state, at which the last call ended.
             clock.assign(end_time=until, samples=0, nodes=0, grazes=0)
@@ -451,15 +440,11 @@ class ArcDriver:
         self._set_flags(self.loop.leaving, run.leaving)
         self._set_flags(self.event.fired, ())
         progress.assign(stalled=run.stalled, events=0, trials=0, waits=False)
+        progress.assign(actor=-1, ending=-1, guard=-1, border=-1)
         if cause is None:
-            progress.assign(stage=EventStage.ARC, actor=-1, ending=-1, guard=-1, border=-1)
-            return
-        actor = -1 if cause.actor is None else index[cause.actor]
-        ending = -1 if cause.ending is None else index[cause.ending]
-        progress.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=ending)
-        progress.assign(guard=cause.guard, border=cause.border)
-        if actor >= 0:
-            self.event.fired[actor] = True
+            progress.stage = EventStage.ARC
+        else:
+            progress.assign(stage=EventStage.CONTACTS, cause=cause)
 
     def _set_closed(self, closed: Sequence[Closed]) -> None:
         """Write the closed contacts into the contact mode."""
@@ -520,19 +505,6 @@ class ArcDriver:
             end, y, run.step, False, run.closed, run.left, latest_sample=run.latest_sample
         )
 
-    def remember_events(self, switch: Switch) -> None:
-        """Add the events of the last call to the latest events, whose rate decides about time steps."""
-        switch_code().remember_events(self.packed_loop, switch, 0)
-
-    def watch_rank(self, switch: Switch) -> None:
-        """Stop checking the rank after each event if the rolling contacts are independent."""
-        switch_code().watch_rank(self.packed_loop, switch)
-
-    def find_obstruction(self, switch: Switch, begin: float) -> Obstruction:
-        """Return why event location has advanced more slowly since a time (s) than time steps would."""
-        found: Obstruction = switch_code().find_obstruction(self.packed_loop, switch, begin)
-        return found
-
     def leave_events(self, switch: Switch, t: float, y: Floats) -> tuple[float, int]:
         """End event location at a time t (s) and state y; see the routine `leave_events`."""
         self.arc.clock.time = t
@@ -546,12 +518,20 @@ class ArcDriver:
         """The largest number of touching contacts that the records can store."""
         return self._capacity.touching
 
-    def grow(self) -> None:
-        """Double the number of touching contacts that the records can store."""
-        arc = self.arc
+    def grow(self, run: RunState, until: float) -> None:
+        """Double the number of touching contacts that the records can store, and continue the present event.
+        The events of the log have been read.
+        """
+        event = self.loop.progress.values()
+        event["most_events"] -= event["events"]
+        clock = self.arc.clock.values()
         self._fit_records(2 * self._capacity.touching)
         self._forget()
-        self.arc.clock.assign(**arc.clock.values())
+        self.arc.clock.assign(**clock)
+        self.load(run, until)
+        self.loop.progress.assign(**event | {"events": 0, "trials": 0})
+        if event["actor"] >= 0:
+            self.event.fired[event["actor"]] = True
 
     # --- tasks for which the run loop returns to Python
 
@@ -653,17 +633,6 @@ class ArcDriver:
         if not np.count_nonzero(flags):
             return frozenset()
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
-
-    def cause(self) -> EventCauseRecord:
-        """Return the cause of the present event."""
-        progress = self.loop.progress
-        return EventCauseRecord(
-            kind=progress.cause,
-            actor=self.near[progress.actor] if progress.actor >= 0 else None,
-            ending=self.near[progress.ending] if progress.ending >= 0 else None,
-            guard=progress.guard,
-            border=progress.border,
-        )
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that fired, and the index of its contact."""

@@ -36,7 +36,6 @@ from draisine.simulation.contact.arc import SteppedArc, UnilateralArc, observe_s
 from draisine.simulation.contact.driver import (
     MIN_TOUCHING,
     ArcDriver,
-    EventCauseRecord,
     EventRecord,
     RunState,
     jump_times,
@@ -220,13 +219,13 @@ class TerrainRun:
             self._begin_steps("requested")
             return
         try:
-            self._call_routines(0, 1, EventCauseRecord(EventCause.START))
+            self._call_routines(0, 1, EventCause.START)
         except (ConfigurationError, ContactSetError) as error:
             self._switch_method(error)
         if not self.events:
             self.arc_closed = self.now.closed
         if self.contact.solver == "auto" and self.driver is not None:
-            self.driver.watch_rank(self.switch)
+            switch_code().watch_rank(self.driver.packed_loop, self.switch)
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
         """Continue from another state with other inputs and, if the query differs, another control law. On
@@ -244,7 +243,7 @@ class TerrainRun:
                 self._begin_steps(self.steps.reason, self.steps.h)
             return
         try:
-            self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
+            self._call_routines(0, 1, EventCause.INPUT)
         except EVENT_ERRORS as error:
             self._switch_method(error)
 
@@ -301,34 +300,23 @@ class TerrainRun:
 
     # --- calls of the compiled routines
 
-    def _call_routines(
-        self, steps: int, events: int, cause: EventCauseRecord | None = None
-    ) -> RunStatus:
+    def _call_routines(self, steps: int, events: int, cause: EventCause | None = None) -> RunStatus:
         """Call the compiled loop for at most `steps` steps and `events` events; return the reason why it
-        stopped.
-
-        If `cause` is given, begin with the event that it describes.
+        stopped. If `cause` is given, begin with the event that it causes.
         """
         driver = self._find_driver()
         # One event more than allowed, so that exceeding the limit is detected.
         most_events = min(events, self.contact.events + 1)
         driver.load(self.now, self.until, cause)
         events_before = len(self.events)
-        refusal = None
         try:
             status = self._traverse(driver, steps, most_events)
+            while status is RunStatus.TOO_MANY_CONTACTS:
+                reserve_ranks(self._own_switch(), self.query, 2 * driver.touching)
+                driver.grow(self.now, self.until)
+                status = self._traverse(driver, steps, most_events)
         except ContactSetError as error:  # raised by an impact model
-            status = RunStatus.IMPACT
-            refusal = error
-        finally:
-            self._store_results(driver)
-        if refusal is not None:
-            self._raise(make_contact_set_failure(self.query, self.now, refusal, self.now.y))
-        if status is RunStatus.TOO_MANY_CONTACTS:
-            cause = driver.cause()
-            driver.grow()
-            reserve_ranks(self._own_switch(), self.query, driver.touching)
-            return self._call_routines(steps, events, cause)
+            self._raise(make_contact_set_failure(self.query, self.now, error, self.now.y))
         if status is RunStatus.OUTSIDE_SEARCH:
             driver.search(self.now.t, self.now.y, driver.arc.box, has_path=True)
         failure = find_failure(status, self.query, self.now, driver, self.events)
@@ -357,19 +345,22 @@ class TerrainRun:
         return self.driver
 
     def _traverse(self, driver: ArcDriver, steps: int, events: int) -> RunStatus:
-        """Call the compiled loop, and perform the tasks for which it returns to Python; return the reason why
-        it stopped.
+        """Call the compiled loop, perform the tasks for which it returns to Python, and store its results;
+        return the reason why it stopped.
         """
-        while True:
-            status = driver.run(steps, events)
-            if status is RunStatus.UNKNOWN_MODE:
-                driver.compile_mode()
-            elif status is RunStatus.SHARP_FEATURE:
-                self.query.refuse_sharp_feature(driver.arc.clock.time, driver.y, driver.subject)
-            elif status is RunStatus.IMPACT:
-                driver.resolve_impact()
-            else:
-                return status
+        try:
+            while True:
+                status = driver.run(steps, events)
+                if status is RunStatus.UNKNOWN_MODE:
+                    driver.compile_mode()
+                elif status is RunStatus.SHARP_FEATURE:
+                    self.query.refuse_sharp_feature(driver.arc.clock.time, driver.y, driver.subject)
+                elif status is RunStatus.IMPACT:
+                    driver.resolve_impact()
+                else:
+                    return status
+        finally:
+            self._store_results(driver)
 
     def _store_results(self, driver: ArcDriver) -> None:
         """Store the samples, events and dense output of a call, and the state that it reached."""
@@ -377,7 +368,7 @@ class TerrainRun:
         grazes = driver.grazes()
         records = driver.events()
         if records:
-            driver.remember_events(self._own_switch())
+            switch_code().remember_events(driver.packed_loop, self._own_switch(), 0)
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
@@ -553,7 +544,8 @@ class TerrainRun:
         """Change to time stepping if event-driven integration advances more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
-        obstruction = self.driver.find_obstruction(self.switch, before)
+        find = switch_code().find_obstruction
+        obstruction = find(self.driver.packed_loop, self.switch, before)
         if obstruction is not Obstruction.NONE:
             self._enter_time_stepping(OBSTRUCTION_TEXTS[obstruction])
 
@@ -653,7 +645,7 @@ class TerrainRun:
         # The wheels have left the features that were near them before the time steps: search again.
         self.driver = None
         try:
-            self._call_routines(0, 1, EventCauseRecord(EventCause.START))
+            self._call_routines(0, 1, EventCause.START)
         except EVENT_ERRORS:
             switch_code().return_to_steps(stepper.loop, resumed)
             del self.arcs[arcs:], self.events[events:], self.samples[:], self.grazes[:]

@@ -268,12 +268,18 @@ def advance_events(r: RunLoop, steps: int, events: int) -> RunStatus:
         status = run_arcs(r, progress.most_steps - progress.taken, progress.most_events)
         progress.taken += clock.steps
         clock.steps = progress.taken
-        is_new = status is RunStatus.UNKNOWN_MODE or status is RunStatus.SHARP_FEATURE
-        progress.waits = is_new or status is RunStatus.IMPACT
+        progress.waits = needs_python(status)
         if status is not RunStatus.ARC_END or clock.time >= clock.end_time:
             return status
         begin_cause(r, EventCause.INPUT)
         set_limits(r, steps, events)
+
+
+@routine
+def needs_python(status: RunStatus) -> bool:
+    """Return whether Python has to act before an event or an arc can go on."""
+    is_unprepared = status is RunStatus.UNKNOWN_MODE or status is RunStatus.TOO_MANY_CONTACTS
+    return is_unprepared or status is RunStatus.IMPACT or status is RunStatus.SHARP_FEATURE
 
 
 @routine

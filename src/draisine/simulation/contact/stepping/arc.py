@@ -183,9 +183,7 @@ def copy_switch(switch: Switch) -> Switch:
     """Return a copy of the data for changing the method; the scratch arrays are shared."""
     values = switch.values()
     own = ("ranks", "rank_sets", "recent_time", "recent_kind", "recent_state")
-    copies = {name: values[name].copy() for name in own}
-    copies["grid"] = StepGrid(**switch.grid.values())
-    copied: Switch = make_record(Switch, **values | copies)
+    copied: Switch = make_record(Switch, **values | {name: values[name].copy() for name in own})
     return copied
 
 
@@ -232,7 +230,8 @@ class TimeStepper:
         if switch is None:
             switch = make_switch(query, replace(contact, solver="time_stepping"), INITIAL_CONTACTS)
         self.switch = switch
-        self.grid = switch.grid
+        # Branches of the run share their grids until then.
+        self.grid = switch.grid = make_step_grid(query, contact)
         self.taken = 0
         self.outcome = ""
         self.reason = reason
