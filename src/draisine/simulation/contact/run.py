@@ -3,13 +3,15 @@
 A run combines two methods (docs/contact.md).
 
 * Event-driven arcs. Compiled routines integrate the equations of motion within one contact mode, locate the
-  event that ends it, resolve the impact and select the next contact mode. `ArcDriver` calls them.
+  event that ends it, resolve the impact and select the next contact mode. `ArcDriver` calls their loop,
+  `run_loop.advance_events`.
 * Time-stepping arcs. The contact problem is solved at impulse level, without event location. `TimeStepper`
-  takes the steps.
+  calls their loop, `stepping.loop.advance_steps`.
 
-`TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present trajectory arc
-by some steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored
-trajectory arcs and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
+`TerrainRun` stores the results of both as trajectory arcs and events: `begin` checks the start, `advance`
+extends the present trajectory arc by some steps, `_enter_time_stepping` and `_resume_events` store the arc
+before a change of the method (`method_change`). `trajectory` returns the stored trajectory arcs and events.
+Slices of a `Stepper` use `branch`, `advance` and `restart`.
 """
 
 import math
@@ -269,25 +271,18 @@ class TerrainRun:
         else:
             before = self.now.t
             try:
-                status = self._advance_arc(steps, events)
+                status = self._call_routines(steps, events if self.progress is None else 1)
             except EVENT_ERRORS as error:
                 self._switch_method(error)
             else:
+                if status is RunStatus.ARC_END:
+                    self.add_sample()
+                    self._close_arc(None)
                 # After a search the closed contacts have other indices until the loop continues.
-                if self.contact.solver == "auto" and status is not RunStatus.OUTSIDE_SEARCH:
+                elif self.contact.solver == "auto" and status is not RunStatus.OUTSIDE_SEARCH:
                     self._watch_progress(before)
         if self.progress is not None:
             self.progress((self.now.t - self.start) / (self.until - self.start))
-
-    def _advance_arc(self, steps: int, events: int) -> RunStatus:
-        """Integrate event-driven arcs for at most `steps` steps and `events` events; return the reason why
-        the compiled loop stopped.
-        """
-        status = self._call_routines(steps, events if self.progress is None else 1)
-        if status is RunStatus.ARC_END:
-            self.add_sample()
-            self._close_arc(None)
-        return status
 
     def _check_end(self, before: float) -> None:
         """Change to time stepping if the run advances so slowly that it would not end. `before` is the

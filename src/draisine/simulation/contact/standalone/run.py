@@ -1,9 +1,9 @@
 """Compiled routines for a whole run without Python: begin, advance to a time, change the inputs.
 
-`run_loop.run_arcs` returns whenever something outside a trajectory arc is due. The routines here do it: they
-search features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change
-between event location and time steps. A program that calls `begin_run` once and `advance_run` for each
-interval needs no Python. Exported simulators are such programs.
+The loops of both methods, `run_loop.advance_events` and `stepping.loop.advance_steps`, are those of native
+runs. The routines here alternate between them, search features when a wheel leaves the searched boxes, and
+write the samples and events of both methods into one log. A program that calls `begin_run` once and
+`advance_run` for each interval needs no Python. Exported simulators are such programs.
 """
 
 from typing import NamedTuple
@@ -79,7 +79,7 @@ class Schedule(Record):
 
 
 class StandaloneRun(NamedTuple):
-    """All records of a standalone run: run loop, input schedule, time stepping and outputs."""
+    """All records of a standalone run: run loop, ends of calls, time stepping and outputs."""
 
     loop: RunLoop
     schedule: Schedule

@@ -1,6 +1,6 @@
 """Trajectory arcs computed by time stepping: records, samples and mean contact forces.
 
-The steps are those of `step` (Moreau and Jean's scheme); `grid` chooses their length.
+The steps are those of `step` (Moreau and Jean's scheme); the routine `loop.advance_steps` takes them.
 """
 
 import math
