@@ -40,9 +40,10 @@ def count_steps():
     run = driver.ArcDriver.run
 
     def counting(self, *arguments):
-        self.arc.clock.assign(steps=0)
         status = run(self, *arguments)
-        count[0] += self.arc.clock.steps
+        # A call that returns for a task of Python continues to count.
+        if not self.loop.progress.waits:
+            count[0] += self.arc.clock.steps
         return status
 
     driver.ArcDriver.run = counting

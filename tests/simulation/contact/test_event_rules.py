@@ -9,7 +9,7 @@ import pytest
 
 from draisine.simulation.contact.complementarity.active_set import CONTACTS, make_choice
 from draisine.simulation.contact.complementarity.saddle_point import SaddleStatus
-from draisine.simulation.contact.event_driven import events
+from draisine.simulation.contact.event_driven import events, run_loop
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.events import (
     CANDIDATES,
@@ -17,6 +17,11 @@ from draisine.simulation.contact.event_driven.events import (
     NOT_INCLUDED,
     TOUCHING,
     SlipPlan,
+)
+from draisine.simulation.contact.event_driven.run_loop import (
+    EventStage,
+    InputJumps,
+    RunProgress,
 )
 from draisine.simulation.contact.kernels import CLOSED
 from draisine.simulation.contact.status import Status
@@ -627,3 +632,35 @@ def test_speeds_change_until_contacts_have_their_velocities(monkeypatch, plan, m
         monkeypatch.setattr(events, "solve_saddle_point", lambda p: SaddleStatus.UNSOLVABLE)
     events.solve_speed_change(e)
     assert e.choice.x == pytest.approx(change, rel=1e-14)
+
+
+# --- limits of a call
+
+
+@pytest.mark.parametrize(
+    ("t", "first", "jump"),
+    [(0.1, 0, 0.2), (0.2, 0, 0.5), (0.7, 0, np.inf), (0.3, 2, 0.5), (0.1, 2, 0.2)],
+)
+def test_the_next_jump_of_the_inputs_is_found_also_by_a_branch_that_is_behind(t, first, jump):
+    times = np.array([0.2, 0.5, np.inf])
+    jumps = InputJumps(times=times, before=np.nextafter(times, 0.0), next=first)
+    loop = SimpleNamespace(
+        progress=RunProgress(stage=EventStage.ARC),
+        jumps=jumps,
+        arc=SimpleNamespace(clock=SimpleNamespace(time=t)),
+    )
+    run_loop.set_limits(loop, 200, 32)
+    assert loop.arc.clock.input_jump == jump
+    assert loop.arc.clock.last_time == np.nextafter(jump, 0.0)
+    assert (loop.progress.most_steps, loop.progress.most_events) == (200, 32)
+
+
+def test_a_call_that_begins_with_an_event_ends_after_it():
+    endless = np.array([np.inf])
+    loop = SimpleNamespace(
+        progress=RunProgress(stage=EventStage.CONTACTS, events=3),
+        jumps=InputJumps(times=endless, before=endless),
+        arc=SimpleNamespace(clock=SimpleNamespace(time=1.0)),
+    )
+    run_loop.set_limits(loop, 200, 32)
+    assert (loop.progress.most_steps, loop.progress.most_events) == (0, 4)

@@ -3,13 +3,16 @@
 Statically indeterminate loads are those of minimum norm: on a rigid body they are affine in the place.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from draisine import ContactOptions, Numerics, compile, simulate, state
 from draisine.model import Ball, Body, Model, Revolute, Wheel, inertia
-from draisine.terrain import plane
+from draisine.simulation.contact.driver import ArcDriver
+from draisine.terrain import height_field, plane
 
 G = 9.81
 FOOT = 0.02  # m, radius
@@ -184,3 +187,44 @@ def event_speed(run, side):
     )
     v = y[7:13]
     return float((R @ (v[:3] + np.cross(v[3:6], [0.0, 0.0, HEIGHT])))[2])
+
+
+def test_a_table_falls_into_grooves_with_more_contacts_than_records_have_room_for(monkeypatch):
+    """Nine balls touch 18 faces at once. Only the first run enlarges its records, and it ends its calls after
+    the same steps as the second one.
+    """
+
+    def fresh(*, feet: int = 9) -> Model:
+        return table(feet=feet)
+
+    run = ArcDriver.run
+    calls = []
+
+    def record(driver, *limits):
+        status = run(driver, *limits)
+        if not driver.loop.progress.waits:
+            calls.append((driver.arc.clock.time, driver.arc.clock.steps))
+        return status
+
+    monkeypatch.setattr(ArcDriver, "run", record)
+    y = np.linspace(-0.25, 0.25, 11)
+    slope = 0.4
+    profile = np.where(np.arange(11) % 2 == 1, 0.0, 0.05 * slope)
+    grooves = height_field(np.array([-0.5, 0.5]), y, np.array([profile, profile]))
+    system = compile(fresh)
+    placed = state(system)
+    high = replace(placed, p=placed.p + np.array([0.0, 0.0, 0.005]))
+    ends = []
+    runs = []
+    for _ in range(2):
+        made = simulate(system, high, 0.2, terrain=grooves, contact=ContactOptions(mu=0.8))
+        assert [len(event.mode_after) for event in made.events] == [18]
+        runs.append(made.arcs[-1].y[-1])
+        ends.append(calls.copy())
+        calls.clear()
+    assert ends[0] == ends[1]
+    assert_array_equal(*runs)
+    # The centre of a ball is r / cos(angle) above the bottom of its groove.
+    lifted = FOOT * (np.hypot(1.0, slope) - 1.0)
+    height = made.arcs[-1].y[-1, 6] - placed.p[2]
+    assert height == pytest.approx(lifted, abs=1e-9)

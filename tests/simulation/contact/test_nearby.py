@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, simulate, state
@@ -205,7 +206,7 @@ def test_moving_ground_is_searched_again_before_it_arrives():
     searched = search(near, middle(query))
     margin = float((searched - middle(query)).max())
     assert margin == pytest.approx(SIDE_MARGIN * OPTIONS.margin)
-    assert near.until == pytest.approx(margin / 2.0)
+    assert near.record.until == pytest.approx(margin / 2.0)
 
 
 @pytest.mark.parametrize("solver", ["events", "time_stepping"])
@@ -223,3 +224,15 @@ def test_a_ball_stays_on_a_floor_that_slides_below_it(solver):
     assert run.outcome == "completed"
     height = np.concatenate([arc.y[:, 6] for arc in run.arcs])
     assert np.ptp(height) < 5e-3
+
+
+def test_time_steps_go_on_although_the_floor_moves_beyond_the_search_within_one():
+    """In a step of 50 ms the floor moves by 1.5 m; a search looks 5 cm ahead."""
+    x = np.linspace(-20.0, 20.0, 401)
+    level = height_field(x, [-1.0, 0.0, 1.0], np.zeros((401, 3)))
+    floor = move_ground(level, Slide((30.0, 0.0, 0.0)))
+    ball = draisine.compile("ball")
+    contact = ContactOptions(mu=0.0, solver="time_stepping", step=0.05, margin=0.1)
+    run = simulate(ball, state(ball), 0.2, terrain=floor, contact=contact)
+    assert run.outcome == "completed"
+    assert_allclose(run.arcs[-1].y[-1], run.arcs[0].y[0], atol=1e-8)

@@ -287,13 +287,13 @@ def test_an_arc_is_an_instant_by_its_length_whenever_it_begins(length, expected)
     assert arc.is_instant == expected
 
 
-def stepper(system="differential_platform", **options):
+def stepper(system="differential_platform", sampling=(0.0, math.inf), **options):
     system = draisine.compile(system)
     machine = make_generic(system)
     query = ContactQuery(machine, plane(), np.zeros(len(system.model.inputs)))
     y = machine.enter(draisine.state(system), np.zeros(machine.memory))
     contact = ContactOptions(mu=0.8, solver="time_stepping", **options)
-    return TimeStepper(query, contact, 0.0, y, 1e-3)
+    return TimeStepper(query, contact, 0.0, y, 1e-3, sampling=sampling)
 
 
 def test_slow_contacts_do_not_rebound_in_time_steps():
@@ -310,6 +310,18 @@ def test_the_length_of_steps_is_chosen_after_the_same_number_however_they_are_ca
         steps.advance(20, 10.0)
     assert steps.taken == 40
     assert steps.grid.block == 40 - ADAPT_STEPS
+
+
+def test_samples_of_steps_are_equidistant_whatever_the_calls():
+    """Records have room for a few samples first, and are enlarged."""
+    steps = stepper(step=1e-3, sampling=(-1e-4, 3e-4))
+    for _ in range(5):
+        steps.advance(20, 1.0)
+    arc = steps.arc()
+    assert arc.t[0] == 0.0
+    assert_allclose(arc.t[1:-1], 2e-4 + 3e-4 * np.arange(len(arc.t) - 2), rtol=1e-12)
+    assert len(arc.t) == 335
+    assert arc.t[-1] == steps.t
 
 
 @pytest.mark.parametrize(("until", "count"), [(0.0100005, 10), (0.0105, 11), (0.01, 10)])

@@ -144,13 +144,13 @@ class SteppedTangents:
         stepper = self.stepper
         layout = self.query.y
         begin = stepper.t
-        searches = stepper.near.searches
+        searches = stepper.near.record.searches
         airborne = stepper.record.airborne.copy()
 
         # Let the simulation engine compute the step, which determines the contact statuses.
         stepper.advance(1, self.until)
         contacts = [self._read_contact(c) for c in range(stepper.record.contact_count)]
-        if stepper.near.searches != searches:
+        if stepper.near.record.searches != searches:
             # After a new search for nearby ground features, the engine keeps only the tyre loads of closed
             # contacts.
             self._loads = {c: x for c, x in self._loads.items() if c in (self._statuses or ())}

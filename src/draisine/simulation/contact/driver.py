@@ -9,7 +9,7 @@ models in Python (`resolve_impact`). `search` calls the compiled search of the c
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from inspect import signature
@@ -53,6 +53,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     EventLog,
     EventStage,
     ImpactOrigin,
+    InputJumps,
     RunLoop,
     RunProgress,
 )
@@ -63,13 +64,13 @@ from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import switch_code, tyre_flight
-from draisine.simulation.contact.stepping.switch import Obstruction, Switch
+from draisine.simulation.contact.stepping.switch import Switch
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.contact.tolerances import scale_slip_onset
 from draisine.simulation.integrators import DENSE_NODE_COUNT as STEP_NODES
 from draisine.simulation.integrators import DENSE_NODE_POSITIONS
 from draisine.simulation.integrators.dop853 import STAGE_COUNT, make_stages
-from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
+from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics, Task
 from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 
@@ -118,17 +119,6 @@ class RunState:
         return RunState(
             self.t, self.y, self.step, self.is_first, *mode, self.stalled, self.latest_sample
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EventCauseRecord:
-    """The cause of an event, with its contact and its guard."""
-
-    kind: EventCause  # cause of the event
-    actor: WheelOnFeature | None = None  # the contact whose guard fired
-    ending: WheelOnFeature | None = None  # the contact that passed a border of its feature
-    guard: int = -1  # kind of the guard that fired, -1 for none
-    border: int = -1  # index of the border of the fired guard, -1 for none
 
 
 class EventRecord(NamedTuple):
@@ -189,6 +179,8 @@ class ArcDriver:
         self.tol = query.tol  # the query replaces them with the parameters of the system
         scale_slip_onset(self.tol, query.units, numerics.rtol)
         self.near = Nearby(query, self.options[0], most_nearby)
+        endless = np.array([np.inf])
+        self.jumps = InputJumps(times=endless, before=endless)
         self._python_impacts: dict[int, Selection] = {}  # by index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self._forget()
@@ -239,7 +231,7 @@ class ArcDriver:
 
         self.near.search(t, box, find)
         self._forget()
-        until = self.near.until
+        until = self.near.record.until
         longest = min(0.5 * (until - t), 0.5 * SAMPLE_CAPACITY * self.numerics.dt)
         self.arc.clock.assign(horizon=until, longest_step=longest)
 
@@ -264,7 +256,7 @@ class ArcDriver:
         self.mode = make_mode(
             query.machine, query.motion, contacts, capacity.touching, query.x, forms
         )
-        self._packed_mode = Packed(self.mode)
+        self.packed_mode = Packed(self.mode)
         # border excess at which contacts may touch, shared
         inside = np.zeros(capacity.nearby)
         self._packed_arc = Packed(self._make_arc(inside))
@@ -292,7 +284,7 @@ class ArcDriver:
     def _use_closed_forms(self) -> None:
         """Write the present closed-form solutions into the contact mode."""
         forms = self.query.table.pairs.forms
-        self._packed_mode.replace(
+        self.packed_mode.replace(
             modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
         )
 
@@ -316,7 +308,7 @@ class ArcDriver:
         guards = 2 + capacity.nearby + capacity.touching * (capacity.borders + 3)
         arc: ArcState = make_record(
             ArcState,
-            mode=self._packed_mode,
+            mode=self.packed_mode,
             stages=make_stages(np.zeros(n), np.empty(STAGE_COUNT * n), n, numerics.rtol, atol),
             turning=make_implicit_slip_step(n, query.n, query.row.size, capacity.touching),
             inside=inside,
@@ -360,7 +352,7 @@ class ArcDriver:
         choice = make_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
             EventState,
-            mode=self._packed_mode,
+            mode=self.packed_mode,
             wheels=query.level,
             choice=Packed(choice),
             law=Packed(make_friction_problem(touching)),
@@ -395,6 +387,7 @@ class ArcDriver:
             arc=arc,
             event=event,
             progress=RunProgress(),
+            jumps=self.jumps,
             log=self._make_log(len(event.record.choice.record.trials)),
             near=self.near.record,
             ground=self.near.ground,
@@ -437,31 +430,26 @@ class ArcDriver:
 
     # --- calls of the run loop
 
-    def load(
-        self, run: RunState, stop: float, until: float, cause: EventCauseRecord | None = None
-    ) -> None:
+    def load(self, run: RunState, until: float, cause: EventCause | None = None) -> None:
         """Write the state of a run into the records.
 
         Parameters
         ----------
         run
             Time, state and closed contacts.
-        stop
-            Time (s) at which inputs jump.
         until
             Time (s) at which the run ends.
         cause
-            The event to resolve first; without it the run continues with a trajectory arc.
+            Cause of the event to resolve first: the start of the run, or a jump of its inputs. Without it
+            the run continues with a trajectory arc.
         """
         clock = self.arc.clock
         progress = self.loop.progress
-        index = self.near.index
-        last_time = math.nextafter(stop, run.t)
         if run.y is self._latest and run.t == clock.time and cause is None:
             # The records already contain this state, at which the last call ended.
-            clock.assign(last_time=last_time, input_jump=stop, end_time=until)
-            clock.assign(samples=0, nodes=0, grazes=0, latest_sample=run.latest_sample)
-            progress.assign(stage=EventStage.ARC, events=0, trials=0)
+            clock.assign(end_time=until, samples=0, nodes=0, grazes=0)
+            clock.latest_sample = run.latest_sample
+            progress.assign(stage=EventStage.ARC, events=0, trials=0, waits=False)
             self.query.fill(run.t, run.y)
             return
         self.y[:] = run.y
@@ -471,8 +459,6 @@ class ArcDriver:
             step=run.step,
             next_step=run.step,
             is_first=run.is_first,
-            last_time=last_time,
-            input_jump=stop,
             end_time=until,
             samples=0,
             nodes=0,
@@ -483,16 +469,12 @@ class ArcDriver:
         self._set_flags(self.loop.left, run.left)
         self._set_flags(self.loop.leaving, run.leaving)
         self._set_flags(self.event.fired, ())
-        progress.assign(stalled=run.stalled, events=0, trials=0)
+        progress.assign(stalled=run.stalled, events=0, trials=0, waits=False)
+        progress.assign(actor=-1, ending=-1, guard=-1, border=-1)
         if cause is None:
-            progress.assign(stage=EventStage.ARC, actor=-1, ending=-1, guard=-1, border=-1)
-            return
-        actor = -1 if cause.actor is None else index[cause.actor]
-        ending = -1 if cause.ending is None else index[cause.ending]
-        progress.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=ending)
-        progress.assign(guard=cause.guard, border=cause.border)
-        if actor >= 0:
-            self.event.fired[actor] = True
+            progress.stage = EventStage.ARC
+        else:
+            progress.assign(stage=EventStage.CONTACTS, cause=cause)
 
     def _set_closed(self, closed: Sequence[Closed]) -> None:
         """Write the closed contacts into the contact mode."""
@@ -520,20 +502,18 @@ class ArcDriver:
         stopped.
         """
         most_events = min(events, EVENTS_PER_CALL)
-        status: RunStatus = self.query.code.run_arcs(self.packed_loop, steps, most_events)
+        status: RunStatus = self.query.code.advance_events(self.packed_loop, steps, most_events)
         return status
 
-    def continue_mode(
-        self, run: RunState, stop: float, until: float, end: float
-    ) -> RunState | None:
+    def continue_mode(self, run: RunState, until: float, end: float) -> RunState | None:
         """Take a short step in the same contact mode under the present inputs.
 
         Parameters
         ----------
         run
             Time, state and closed contacts at the start.
-        stop, until
-            Times (s) of the next known jump of inputs and of the end of the run.
+        until
+            Time (s) at which the run ends.
         end
             Time (s) at the end of the step.
 
@@ -544,7 +524,7 @@ class ArcDriver:
         """
         is_loaded = run.y is not self._latest or run.t != self.arc.clock.time
         if is_loaded:
-            self.load(run, stop, until)
+            self.load(run, until)
         else:
             self.query.fill(run.t, run.y)
         self._latest = None
@@ -555,48 +535,33 @@ class ArcDriver:
             end, y, run.step, False, run.closed, run.left, latest_sample=run.latest_sample
         )
 
-    def remember_events(self, switch: Switch) -> None:
-        """Add the events of the last call to the latest events, whose rate decides about time steps."""
-        switch_code().remember_events(self.packed_loop, switch, 0)
-
-    def watch_rank(self, switch: Switch) -> None:
-        """Stop checking the rank after each event if the rolling contacts are independent."""
-        switch_code().watch_rank(self.packed_loop, switch)
-
-    def find_obstruction(self, switch: Switch, begin: float) -> Obstruction:
-        """Return why event location has advanced more slowly since a time (s) than time steps would."""
-        found: Obstruction = switch_code().find_obstruction(self.packed_loop, switch, begin)
-        return found
-
-    def has_ideal_conflict(self, switch: Switch) -> bool:
-        """Return whether ideal contacts over-constrain the system, so that none of them can slip."""
-        loop = self.loop
-        state = (self.arc.clock.time, self.y)
-        has_conflict: bool = switch_code().has_ideal_conflict(
-            self._packed_mode, loop.near.features, self.event.mu, switch, *state
-        )
-        return has_conflict
-
-    def discard_short_arcs(self, switch: Switch, t: float, h: float) -> int:
-        """Forget the latest events before time t (s) that end arcs shorter than half a time step of h (s);
-        return their number.
-        """
+    def leave_events(self, switch: Switch, t: float, y: Floats) -> tuple[float, int]:
+        """End event location at a time t (s) and state y; see the routine `leave_events`."""
         self.arc.clock.time = t
+        self.y[:] = y
         self._latest = None
-        discarded: int = switch_code().discard_short_arcs(self.packed_loop, switch, h)
-        return discarded
+        left: tuple[float, int] = switch_code().leave_events(self.packed_loop, switch)
+        return left
 
     @property
     def touching(self) -> int:
         """The largest number of touching contacts that the records can store."""
         return self._capacity.touching
 
-    def grow(self) -> None:
-        """Double the number of touching contacts that the records can store."""
-        arc = self.arc
+    def grow(self, run: RunState, until: float) -> None:
+        """Double the number of touching contacts that the records can store, and continue the present event.
+        The events of the log have been read.
+        """
+        event = self.loop.progress.values()
+        event["most_events"] -= event["events"]
+        clock = self.arc.clock.values()
         self._fit_records(2 * self._capacity.touching)
         self._forget()
-        self.arc.clock.assign(**arc.clock.values())
+        self.arc.clock.assign(**clock)
+        self.load(run, until)
+        self.loop.progress.assign(**event | {"events": 0, "trials": 0})
+        if event["actor"] >= 0:
+            self.event.fired[event["actor"]] = True
 
     # --- tasks for which the run loop returns to Python
 
@@ -695,17 +660,6 @@ class ArcDriver:
         if not np.count_nonzero(flags):
             return frozenset()
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
-
-    def cause(self) -> EventCauseRecord:
-        """Return the cause of the present event."""
-        progress = self.loop.progress
-        return EventCauseRecord(
-            kind=progress.cause,
-            actor=self.near[progress.actor] if progress.actor >= 0 else None,
-            ending=self.near[progress.ending] if progress.ending >= 0 else None,
-            guard=progress.guard,
-            border=progress.border,
-        )
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that fired, and the index of its contact."""
@@ -841,16 +795,31 @@ class ArcDriver:
         return keys, read_trials(event.choice, keys)
 
 
+def jump_times(task: Task) -> dict[str, Floats]:
+    """Return the fields of `InputJumps` for a task: the times of its jumps, and those before them."""
+    start = task.numerics.start
+    times = [*sorted(time for time in set(task.jumps) if time > start), math.inf]
+    before = [math.nextafter(time, start) for time in times]
+    return {"times": np.array(times, float), "before": np.array(before, float)}
+
+
 def take_driver(
-    query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, y: Floats
+    query: ContactQuery,
+    contact: ContactOptions,
+    numerics: Numerics,
+    jumps: Mapping[str, Floats],
+    t: float,
+    y: Floats,
 ) -> ArcDriver:
-    """Return the `ArcDriver` for a run from a state y at time t (s): that of the last run of the query if the
-    options are equal, otherwise a new one. Allocating new records costs more than a short run.
+    """Return the `ArcDriver` for a run from a state y at time t (s) with jumps of the inputs (`jump_times`):
+    that of the last run of the query if the options are equal, otherwise a new one. Allocating new records
+    costs more than a short run.
     """
     driver: ArcDriver | None = query.driver
     if driver is None or driver.options != (contact, numerics):
         query.driver = driver = ArcDriver(query, contact, numerics)
     driver.contact = contact
     driver.numerics = numerics
+    driver.jumps.assign(**jumps, next=0)
     driver.begin(t, y)
     return driver

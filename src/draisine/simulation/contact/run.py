@@ -3,13 +3,15 @@
 A run combines two methods (docs/contact.md).
 
 * Event-driven arcs. Compiled routines integrate the equations of motion within one contact mode, locate the
-  event that ends it, resolve the impact and select the next contact mode. `ArcDriver` calls them.
+  event that ends it, resolve the impact and select the next contact mode. `ArcDriver` calls their loop,
+  `run_loop.advance_events`.
 * Time-stepping arcs. The contact problem is solved at impulse level, without event location. `TimeStepper`
-  takes the steps.
+  calls their loop, `stepping.loop.advance_steps`.
 
-`TerrainRun` alternates between them: `begin` checks the start, `advance` extends the present trajectory arc
-by some steps, `_enter_time_stepping` and `_resume_events` change the method. `trajectory` returns the stored
-trajectory arcs and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
+`TerrainRun` stores the results of both as trajectory arcs and events: `begin` checks the start, `advance`
+extends the present trajectory arc by some steps, `_enter_time_stepping` and `_resume_events` store the arc
+before a change of the method (`method_change`). `trajectory` returns the stored trajectory arcs and events.
+Slices of a `Stepper` use `branch`, `advance` and `restart`.
 """
 
 import math
@@ -36,9 +38,9 @@ from draisine.simulation.contact.arc import SteppedArc, UnilateralArc, observe_s
 from draisine.simulation.contact.driver import (
     MIN_TOUCHING,
     ArcDriver,
-    EventCauseRecord,
     EventRecord,
     RunState,
+    jump_times,
     take_driver,
 )
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
@@ -64,10 +66,10 @@ from draisine.simulation.contact.stepping.arc import (
     switch_code,
     take_switch,
 )
+from draisine.simulation.contact.stepping.method_change import NO_STEP
 from draisine.simulation.contact.stepping.switch import (
     OBSTRUCTION_TEXTS,
     STORED_EVENTS,
-    MethodChange,
     Obstruction,
     Switch,
 )
@@ -117,7 +119,7 @@ class TerrainRun:
         self.progress = task.progress
         self.start = task.numerics.start
         self.until = task.until
-        self.input_jumps = sorted(time for time in set(task.jumps) if time > self.start)
+        self.jumps = jump_times(task)
 
         # The present state, and the open trajectory arc that ends with it.
         self.now = RunState(self.start, y)
@@ -142,12 +144,6 @@ class TerrainRun:
         wheels = len(self.query.machine.wheels)
         self.switch = take_switch(self.query, task.contact, max(MIN_TOUCHING, wheels))
         self.shares_switch = False
-        self.stepping_reason = ""
-
-    @property
-    def next_jump(self) -> float:
-        """The time of the next jump of the inputs (s)."""
-        return min((time for time in self.input_jumps if self.now.t < time), default=np.inf)
 
     def state(self) -> State:
         """Return the present state as a `State`."""
@@ -222,16 +218,16 @@ class TerrainRun:
         """Find the closed contacts of the initial state, or begin time stepping if the options request it."""
         lift_start(self.query, self.now.t, self.now.y)
         if self.contact.solver == "time_stepping":
-            self._enter_time_stepping("requested")
+            self._begin_steps("requested")
             return
         try:
-            self._call_routines(0, 1, EventCauseRecord(EventCause.START))
+            self._call_routines(0, 1, EventCause.START)
         except (ConfigurationError, ContactSetError) as error:
             self._switch_method(error)
         if not self.events:
             self.arc_closed = self.now.closed
         if self.contact.solver == "auto" and self.driver is not None:
-            self.driver.watch_rank(self.switch)
+            switch_code().watch_rank(self.driver.packed_loop, self.switch)
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
         """Continue from another state with other inputs and, if the query differs, another control law. On
@@ -246,10 +242,10 @@ class TerrainRun:
             if query is self.steps.query:
                 self.steps.restart(self.now.t, y)
             else:
-                self._begin_steps(self.steps.h)
+                self._begin_steps(self.steps.reason, self.steps.h)
             return
         try:
-            self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
+            self._call_routines(0, 1, EventCause.INPUT)
         except EVENT_ERRORS as error:
             self._switch_method(error)
 
@@ -262,7 +258,7 @@ class TerrainRun:
         driver = self._find_driver()
         self.query.inputs = inputs
         self.now.y = y
-        now = driver.continue_mode(self.now, self.next_jump, self.until, end)
+        now = driver.continue_mode(self.now, self.until, end)
         if now is None:
             return False
         self.now = now
@@ -275,28 +271,18 @@ class TerrainRun:
         else:
             before = self.now.t
             try:
-                status = self._advance_arc(steps, events)
+                status = self._call_routines(steps, events if self.progress is None else 1)
             except EVENT_ERRORS as error:
                 self._switch_method(error)
             else:
+                if status is RunStatus.ARC_END:
+                    self.add_sample()
+                    self._close_arc(None)
                 # After a search the closed contacts have other indices until the loop continues.
-                if self.contact.solver == "auto" and status is not RunStatus.OUTSIDE_SEARCH:
+                elif self.contact.solver == "auto" and status is not RunStatus.OUTSIDE_SEARCH:
                     self._watch_progress(before)
         if self.progress is not None:
             self.progress((self.now.t - self.start) / (self.until - self.start))
-
-    def _advance_arc(self, steps: int, events: int) -> RunStatus:
-        """Integrate event-driven arcs for at most `steps` steps and `events` events; return the reason why
-        the compiled loop stopped.
-        """
-        status = self._call_routines(steps, events if self.progress is None else 1)
-        if status is not RunStatus.ARC_END:
-            return status
-        if self.now.t < self.until:
-            return self._call_routines(0, 1, EventCauseRecord(EventCause.INPUT))
-        self.add_sample()
-        self._close_arc(None)
-        return status
 
     def _check_end(self, before: float) -> None:
         """Change to time stepping if the run advances so slowly that it would not end. `before` is the
@@ -309,34 +295,23 @@ class TerrainRun:
 
     # --- calls of the compiled routines
 
-    def _call_routines(
-        self, steps: int, events: int, cause: EventCauseRecord | None = None
-    ) -> RunStatus:
+    def _call_routines(self, steps: int, events: int, cause: EventCause | None = None) -> RunStatus:
         """Call the compiled loop for at most `steps` steps and `events` events; return the reason why it
-        stopped.
-
-        If `cause` is given, begin with the event that it describes.
+        stopped. If `cause` is given, begin with the event that it causes.
         """
         driver = self._find_driver()
         # One event more than allowed, so that exceeding the limit is detected.
         most_events = min(events, self.contact.events + 1)
-        driver.load(self.now, self.next_jump, self.until, cause)
+        driver.load(self.now, self.until, cause)
         events_before = len(self.events)
-        refusal = None
         try:
             status = self._traverse(driver, steps, most_events)
+            while status is RunStatus.TOO_MANY_CONTACTS:
+                reserve_ranks(self._own_switch(), self.query, 2 * driver.touching)
+                driver.grow(self.now, self.until)
+                status = self._traverse(driver, steps, most_events)
         except ContactSetError as error:  # raised by an impact model
-            status = RunStatus.IMPACT
-            refusal = error
-        finally:
-            self._store_results(driver)
-        if refusal is not None:
-            self._raise(make_contact_set_failure(self.query, self.now, refusal, self.now.y))
-        if status is RunStatus.TOO_MANY_CONTACTS:
-            cause = driver.cause()
-            driver.grow()
-            reserve_ranks(self._own_switch(), self.query, driver.touching)
-            return self._call_routines(steps, events, cause)
+            self._raise(make_contact_set_failure(self.query, self.now, error, self.now.y))
         if status is RunStatus.OUTSIDE_SEARCH:
             driver.search(self.now.t, self.now.y, driver.arc.box, has_path=True)
         failure = find_failure(status, self.query, self.now, driver, self.events)
@@ -358,32 +333,29 @@ class TerrainRun:
         t = self.now.t
         y = self.now.y
         if self.driver is None:
-            self.driver = take_driver(query, self.contact, self.numerics, t, y)
+            self.driver = take_driver(query, self.contact, self.numerics, self.jumps, t, y)
         elif not self.driver.contains(self.now.closed):
             # Another branch of the run has moved the search boxes away from this state.
             self.driver.search(t, y, query.boxes(t, y))
         return self.driver
 
     def _traverse(self, driver: ArcDriver, steps: int, events: int) -> RunStatus:
-        """Call the compiled loop, and perform the tasks for which it returns to Python; return the reason why
-        it stopped.
+        """Call the compiled loop, perform the tasks for which it returns to Python, and store its results;
+        return the reason why it stopped.
         """
-        clock = driver.arc.clock
-        taken = 0
-        while True:
-            # A mode is compiled once. The run that first needs it ends its calls after the same steps as all
-            # later runs: pivots are chosen anew after each call, which changes rounding errors.
-            status = driver.run(steps - taken, events)
-            taken += clock.steps
-            clock.assign(steps=taken)
-            if status is RunStatus.UNKNOWN_MODE:
-                driver.compile_mode()
-            elif status is RunStatus.SHARP_FEATURE:
-                self.query.refuse_sharp_feature(driver.arc.clock.time, driver.y, driver.subject)
-            elif status is RunStatus.IMPACT:
-                driver.resolve_impact()
-            else:
-                return status
+        try:
+            while True:
+                status = driver.run(steps, events)
+                if status is RunStatus.UNKNOWN_MODE:
+                    driver.compile_mode()
+                elif status is RunStatus.SHARP_FEATURE:
+                    self.query.refuse_sharp_feature(driver.arc.clock.time, driver.y, driver.subject)
+                elif status is RunStatus.IMPACT:
+                    driver.resolve_impact()
+                else:
+                    return status
+        finally:
+            self._store_results(driver)
 
     def _store_results(self, driver: ArcDriver) -> None:
         """Store the samples, events and dense output of a call, and the state that it reached."""
@@ -391,7 +363,7 @@ class TerrainRun:
         grazes = driver.grazes()
         records = driver.events()
         if records:
-            driver.remember_events(self._own_switch())
+            switch_code().remember_events(driver.packed_loop, self._own_switch(), 0)
         self.now = driver.run_state()
         node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
@@ -545,7 +517,7 @@ class TerrainRun:
     def partial(self, outcome: str) -> Trajectory:
         """Return the trajectory up to the present state, including the open trajectory arc."""
         if self.steps is not None:
-            self._close_steps(None)
+            self._close_steps()
             return self.trajectory(outcome)
         if len(self.arcs) <= len(self.events) and not self.samples:
             self.samples.append((np.array([self.now.t]), self.now.y[None].copy()))
@@ -560,7 +532,6 @@ class TerrainRun:
         """
         if self.contact.solver != "auto" or isinstance(error, DeadEndError):
             raise self.with_partial(error)
-        self._refuse_ideal_contacts()
         guard = None if self.driver is None else self.driver.unresolved()
         self._enter_time_stepping(_describe_error(error), guard)
 
@@ -568,18 +539,10 @@ class TerrainRun:
         """Change to time stepping if event-driven integration advances more slowly than time steps would."""
         if self.outcome or self.now.t >= self.until or self.driver is None:
             return
-        obstruction = self.driver.find_obstruction(self.switch, before)
-        if obstruction is Obstruction.OVER_CONSTRAINED:
-            self._refuse_ideal_contacts()
+        find = switch_code().find_obstruction
+        obstruction = find(self.driver.packed_loop, self.switch, before)
         if obstruction is not Obstruction.NONE:
             self._enter_time_stepping(OBSTRUCTION_TEXTS[obstruction])
-
-    def _refuse_ideal_contacts(self) -> None:
-        """Raise ContactSetError if ideal contacts over-constrain the system: one of them has to creep, and
-        without a friction limit it is not determined which.
-        """
-        if self.driver is not None and self.driver.has_ideal_conflict(self.switch):
-            self._raise_ideal_conflict()
 
     def _raise_ideal_conflict(self) -> None:
         """Raise ContactSetError with the names of the ideal contacts that over-constrain the system."""
@@ -607,53 +570,41 @@ class TerrainRun:
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
         """Begin a time-stepping arc at the present state, for a reason that is stored with the arc; `guard`
-        is the guard that fired, or None.
+        is the guard that fired, or None. The latest short arcs, with the events before them, are discarded.
         """
-        query = self.query
+        if self.driver is None or not self.samples:
+            self._begin_steps(reason)
+            return
         switch = self._own_switch()
-        state = (self.now.t, self.now.y)
-        query.fill(*state)
-        h = switch_code().choose_first_step(switch.grid, query.motion, query.level, query.x, *state)
-        switch_code().require_after_change(switch, self.now.t, h)
-        if self.samples:
-            self.add_sample()
-            self._close_arc(None)
-            guard = self._discard_short_arcs(h, guard)
-            closed = getattr(self.arcs[-1], "closed", ())
-            y = self.now.y
-            switch_code().remember_event(switch, self.now.t, MethodChange.TIME_STEPPING, y, len(y))
-            event = self._make_change("time-stepping", y, y, closed, ())
-            self.events.append(replace(event, guard=guard))
-        self.stepping_reason = reason
-        self.failed_outcome = ""
-        self._begin_steps(h)
-
-    def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
-        """Discard the latest trajectory arcs that are shorter than half a time step, with the events before
-        them; time steps replace them. Impacts are kept. Return the guard of the first discarded event, or the
-        given one.
-        """
-        discarded = 0
-        if self.driver is not None:
-            discarded = self.driver.discard_short_arcs(self._own_switch(), self.now.t, h)
+        h, discarded = self.driver.leave_events(switch, self.now.t, self.now.y)
+        if h == NO_STEP:
+            self._raise_ideal_conflict()
+        self.add_sample()
+        self._close_arc(None)
         for _ in range(discarded):
             self.arcs.pop()
             guard = self.events.pop().guard
         last = self.arcs[-1]
-        self.now = RunState(float(last.t[-1]), last.y[-1].copy())
-        return guard
+        y = last.y[-1].copy()
+        self.now = RunState(float(last.t[-1]), y)
+        event = self._make_change("time-stepping", y, y, getattr(last, "closed", ()), ())
+        self.events.append(replace(event, guard=guard))
+        self._begin_steps(reason, h)
 
-    def _begin_steps(self, h: float) -> None:
-        """Begin a time-stepping arc with steps of length h (s) at the present state."""
-        is_auto = self.contact.solver == "auto"
-        start = (self.now.t, self.now.y, h, self.stepping_reason)
-        switch = self._own_switch() if is_auto else None
-        stepper = TimeStepper(self.query, self.contact, *start, switch)
-        if is_auto:
-            stepper.require(self.switch.required)
-        if self.keeps_dense:
-            stepper.begin_samples(self.start, self.numerics.dt)
-        self.steps = stepper
+    def _begin_steps(self, reason: str, h: float | None = None) -> None:
+        """Begin a time-stepping arc at the present state with steps of length h (s)."""
+        self.failed_outcome = ""
+        query = self.query
+        switch = self._own_switch()
+        now = self.now
+        if h is None:
+            query.fill(now.t, now.y)
+            choose = switch_code().choose_first_step
+            h = choose(switch.grid, query.motion, query.level, query.x, now.t, now.y)
+        sampling = (self.start, self.numerics.dt if self.keeps_dense else math.inf)
+        self.steps = TimeStepper(
+            query, self.contact, now.t, now.y, h, reason, switch, sampling=sampling
+        )
 
     def _advance_time_steps(self, steps: int) -> None:
         """Take `steps` time steps; resume event location if the contacts are settled: the same contacts carry
@@ -661,10 +612,8 @@ class TerrainRun:
         """
         assert self.steps is not None
         stepper = self.steps
-        if stepper.is_settled:
-            self._resume_events(stepper)
-            if self.steps is None:
-                return
+        if stepper.is_settled and self._resume_events(stepper):
+            return
         stepper.advance(steps, self.until)
         self.now = RunState(stepper.t, stepper.y.copy())
         if stepper.is_over_constrained:
@@ -672,57 +621,41 @@ class TerrainRun:
             self._raise_ideal_conflict()
         if stepper.outcome or self.now.t >= self.until:
             self.outcome = stepper.outcome
-            self._close_steps(None)
+            self._close_steps()
 
-    def _resume_events(self, stepper: TimeStepper) -> None:
-        """Resume event location, if the state can be projected onto the constraints of the loaded
-        contacts.
+    def _resume_events(self, stepper: TimeStepper) -> bool:
+        """Resume event location, if the state can be projected onto the constraints of the loaded contacts;
+        return whether it has begun.
         """
+        query = self.query
         stepped = self.now
-        stored = (self.arcs, self.events)
-        # Samples and events of the first call (an impact may occur at once) follow the
-        # time-stepping arc.
-        self.arcs = []
-        self.events = []
+        resumed = self.switch.resumed
+        query.fill(stepped.t, stepped.y)
+        if not switch_code().leave_steps(stepper.loop):
+            return False
+        self.now = RunState(stepped.t, query.x[query.machine.inputs.span("q", "z")].copy())
+        arcs = len(self.arcs)
+        events = len(self.events)
         self.arc_closed = ()
         # The wheels have left the features that were near them before the time steps: search again.
         self.driver = None
-        earlier = self.switch
-        switch = copy_switch(earlier)
-        y = stepper.project(switch)
-        is_resumed = y is not None
-        if y is not None:
-            try:
-                self.switch = switch
-                change = MethodChange.EVENT_LOCATION
-                switch_code().remember_event(switch, stepper.t, change, stepped.y, len(y))
-                self.now = RunState(stepper.t, y)
-                self._call_routines(0, 1, EventCauseRecord(EventCause.START))
-            except EVENT_ERRORS:
-                is_resumed = False
-        new_arcs = self.arcs
-        new_events = self.events
-        self.arcs, self.events = stored
-        if not is_resumed:
+        try:
+            self._call_routines(0, 1, EventCause.START)
+        except EVENT_ERRORS:
+            switch_code().return_to_steps(stepper.loop, resumed)
+            del self.arcs[arcs:], self.events[events:], self.samples[:], self.grazes[:]
+            del self.nodes[:]
             self.now = stepped
-            self.samples = []
-            self.grazes = []
-            self.nodes = []
             self.failed_outcome = ""
-            self.switch = earlier
-            switch_code().require_more(earlier, stepper.record)
-            stepper.is_settled = False
-            return
-        switch.resumed = self.now.t
-        # Store the time-stepping arc before the samples of the new event-driven arc.
-        first_samples = self.samples
-        self.samples = []
+            return False
+        # The time-stepping arc precedes the samples and events of the call: an impact may occur at once.
         closed = self.now.closed
-        self._close_steps(self._make_change("event-location", stepped.y, self.now.y, (), closed))
-        self.arcs += new_arcs
-        self.events += new_events
-        self.samples = first_samples
+        change = self._make_change("event-location", stepped.y, self.now.y, (), closed)
+        self.arcs.insert(arcs, stepper.arc())
+        self.events.insert(events, change)
+        self.steps = None
         self.arc_closed = closed
+        return True
 
     def _make_change(
         self,
@@ -748,13 +681,11 @@ class TerrainRun:
             query.energy(t, after),
         )
 
-    def _close_steps(self, event: Event | None) -> None:
-        """Store the time-stepping arc that ends at the present state, and the event that ends it."""
+    def _close_steps(self) -> None:
+        """Store the time-stepping arc that ends at the present state."""
         assert self.steps is not None
         self.arcs.append(self.steps.arc())
         self.steps = None
-        if event is not None:
-            self.events.append(event)
 
 
 def _join_samples(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:

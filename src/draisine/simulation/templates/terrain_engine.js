@@ -81,7 +81,7 @@ export function begin(run, t, y, inputs) {
 // Continue from a state that was changed, under other inputs.
 export function change(run, y, inputs) {
   run.all.run.loop.arc.stages.y.set(y);
-  run.all.run.steps.y.set(y);
+  run.all.run.stepping.steps.y.set(y);
   changeInputs(run.all.run, inputs);
 }
 

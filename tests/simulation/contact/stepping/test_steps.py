@@ -382,7 +382,7 @@ def test_event_location_resumes_with_the_features_near_the_wheels():
     centre = run.query.centres(run.now.t, run.now.y).copy()
     assert centre[0, 0] > begin[3], "the ball is still in the first boxes"
     run.switch.required = 1
-    stepper.require(1)
+    stepper.record.required = 1
     while run.steps is stepper and run.now.t < 9.0:
         run.advance(1)
     assert run.steps is None

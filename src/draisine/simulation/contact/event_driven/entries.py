@@ -11,8 +11,8 @@ from draisine.simulation.contact.complementarity.linear import mark_redundant_ro
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.event_driven.rank import compute_rank
 from draisine.simulation.contact.event_driven.run_loop import (
+    advance_events,
     continue_mode,
-    run_arcs,
     search_ahead,
 )
 from draisine.simulation.contact.kernels import (
@@ -38,7 +38,7 @@ from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
 def terrain_code() -> Any:
     """Return the machine code of all routines that Python calls in event-driven runs."""
     entries = (
-        run_arcs,
+        advance_events,
         continue_mode,
         search_ahead,
         find_closed_form,

@@ -1,9 +1,10 @@
 """The loop over smooth arcs and events of an event-driven run, as compiled routines without Python calls.
 
-`run_arcs` is a state machine over `EventStage`: integrate an arc, find the contacts that touch at its end,
-resolve the impact, select the closed contacts, begin the next arc. It returns to Python with a `RunStatus` if
-the closed-form equations of a contact mode are not compiled yet, if ground features have to be searched in
-new boxes (`search_ahead`), if the impact model is a Python function, or on an error.
+`advance_events` calls `run_arcs`, and continues at jumps of the inputs. `run_arcs` is a state machine over
+`EventStage`: integrate an arc, find the contacts that touch at its end, resolve the impact, select the closed
+contacts, begin the next arc. It returns with a `RunStatus` if the closed-form equations of a contact mode are
+not compiled yet, if ground features have to be searched in new boxes (`search_ahead`), if the impact model is
+a Python function, or on an error.
 
 A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
 `events.resolve_event` finds the next feature, and `set_border_hysteresis` prevents the wheel from returning
@@ -49,6 +50,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
 )
 from draisine.simulation.contact.nearby.search import (
+    UNLIMITED_TIME,
     GroundTable,
     NearbyContacts,
     SearchResult,
@@ -103,6 +105,20 @@ class RunProgress(Record):
     latest: float = 0.0  # s, time of the latest sample before the event
     events: int = 0  # number of events in the log
     trials: int = 0  # number of used entries of `EventLog.trials`
+
+    # Limits of a call of `advance_events`, which go on after a task of Python
+    most_steps: int = 0  # largest number of steps
+    most_events: int = 0  # largest number of events in the log
+    taken: int = 0  # number of steps taken
+    waits: bool = False  # whether the call has returned for a task of Python
+
+
+class InputJumps(Record):
+    """Times at which inputs jump."""
+
+    times: Floats  # s, times of the jumps, ascending; the last entry is infinite
+    before: Floats  # s, largest floating-point number below each time
+    next: int = 0  # index of the next jump
 
 
 class ImpactOrigin(IntEnum):
@@ -179,6 +195,7 @@ class RunLoop(NamedTuple):
     arc: ArcState
     event: EventState
     progress: RunProgress  # stage and cause of the present event
+    jumps: InputJumps
     log: EventLog
     near: NearbyContacts  # the table of contacts
     ground: GroundTable  # the ground features around the wheels
@@ -231,6 +248,57 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
             status = finish_event(r)
         if status is not RunStatus.RESOLVED:
             return status
+
+
+@routine
+def advance_events(r: RunLoop, steps: int, events: int) -> RunStatus:
+    """Integrate arcs through events and jumps of the inputs, by up to `steps` steps and until the log
+    contains `events` events; return the `RunStatus` that says why the loop stopped. An event that has begun
+    is resolved first, and the call ends after it.
+
+    A call that returned for a task of Python continues with its own limits. So the run that first compiles a
+    mode ends its calls after the same steps as all later runs: pivots are chosen anew in each call of
+    `run_arcs`, which changes rounding errors.
+    """
+    clock = r.arc.clock
+    progress = r.progress
+    if not progress.waits:
+        set_limits(r, steps, events)
+    while True:
+        status = run_arcs(r, progress.most_steps - progress.taken, progress.most_events)
+        progress.taken += clock.steps
+        clock.steps = progress.taken
+        progress.waits = needs_python(status)
+        if status is not RunStatus.ARC_END or clock.time >= clock.end_time:
+            return status
+        begin_cause(r, EventCause.INPUT)
+        set_limits(r, steps, events)
+
+
+@routine
+def needs_python(status: RunStatus) -> bool:
+    """Return whether Python has to act before an event or an arc can go on."""
+    is_unprepared = status is RunStatus.UNKNOWN_MODE or status is RunStatus.TOO_MANY_CONTACTS
+    return is_unprepared or status is RunStatus.IMPACT or status is RunStatus.SHARP_FEATURE
+
+
+@routine
+def set_limits(r: RunLoop, steps: int, events: int) -> None:
+    """Set the limits of a call of `advance_events`, and the time of the next jump of the inputs."""
+    progress = r.progress
+    jumps = r.jumps
+    clock = r.arc.clock
+    is_event = progress.stage is not EventStage.ARC
+    progress.most_steps = 0 if is_event else steps
+    progress.most_events = progress.events + 1 if is_event else events
+    progress.taken = 0
+    # Another branch of the run may be ahead of this one.
+    while jumps.next > 0 and jumps.times[jumps.next - 1] > clock.time:
+        jumps.next -= 1
+    while jumps.times[jumps.next] <= clock.time:
+        jumps.next += 1
+    clock.input_jump = jumps.times[jumps.next]
+    clock.last_time = jumps.before[jumps.next]
 
 
 @routine
@@ -309,6 +377,39 @@ def drop_sample(r: RunLoop) -> None:
     if clock.samples > 0 and clock.latest_sample > r.progress.latest and not is_due:
         clock.samples -= 1
         clock.latest_sample = r.progress.latest
+
+
+# --- events without a guard
+
+
+@routine
+def begin_mode(r: RunLoop) -> None:
+    """Begin event location at the present time and state, without closed contacts and earlier arcs."""
+    arc = r.arc
+    clock = r.arc.clock
+    arc.mode.plan[CLOSED] = 0
+    r.left[: arc.mode.contacts.size] = False
+    r.leaving[: arc.mode.contacts.size] = False
+    clock.step = UNLIMITED_TIME
+    clock.next_step = UNLIMITED_TIME
+    clock.is_first = True
+    clock.latest_sample = -UNLIMITED_TIME
+    r.progress.stalled = 0
+    begin_cause(r, EventCause.START)
+
+
+@routine
+def begin_cause(r: RunLoop, cause: EventCause) -> None:
+    """Begin an event that no guard causes: the start of a run, or a jump of the inputs."""
+    progress = r.progress
+    progress.stage = EventStage.CONTACTS
+    progress.cause = cause
+    progress.actor = -1
+    progress.ending = -1
+    progress.guard = -1
+    progress.border = -1
+    progress.waits = False
+    r.event.fired[: r.arc.mode.contacts.size] = False
 
 
 # --- the search of nearby contacts

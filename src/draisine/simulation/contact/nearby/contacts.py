@@ -72,10 +72,6 @@ class Nearby:
         The table of nearby contacts, which routines fill.
     ground
         The ground features of the present region.
-    until
-        Time (s) until which the last search is valid; infinite for ground at rest.
-    searches
-        Number of searches so far; each one changes the indices of contacts.
     """
 
     def __init__(self, query: "ContactQuery", options: ContactOptions, capacity: int = 0) -> None:
@@ -84,8 +80,7 @@ class Nearby:
         self.terrain = query.ground
         self.ground = make_ground_table(query, options)
         self.most_borders = 1
-        self.until = np.inf
-        self.searches = 0
+        self._searches = 0  # number of searches of which this object knows the result
         self.is_complete = False  # whether the table contains all contacts with a small ground
         self._capacity = capacity
         self._ratio = 1.0  # search margins, as a multiple of the requested ones
@@ -183,11 +178,16 @@ class Nearby:
             if not self.is_fixed:
                 speed = self.query.ground_speed(t, boxes)
                 spare = self._ratio * float(np.abs(widening).max(initial=0.0))
-                self.until = t + spare / speed if speed > 0.0 else np.inf
-        self._index = None
-        self._size = self.record.contacts.size
-        self.searches += 1
+                self.record.until = t + spare / speed if speed > 0.0 else np.inf
+        self.read_table()
         self.is_complete = self.query.watches_all
+
+    def read_table(self) -> None:
+        """Read the result of the searches that a routine has made since the last one."""
+        if self.record.searches != self._searches:
+            self._searches = self.record.searches
+            self._index = None
+            self._size = self.record.contacts.size
 
     def _set_margins(self, ratio: float) -> None:
         """Set the search margins to a multiple of those that are requested."""

@@ -46,6 +46,9 @@ features are not negative.
 """
 
 
+UNLIMITED_TIME = float("inf")  # s, validity of a search on ground at rest
+
+
 class SearchResult(IntEnum):
     """Result of a search of nearby contacts."""
 
@@ -113,6 +116,8 @@ class NearbyContacts(Record):
     begin: Floats  # (wheels, 3) m, wheel centres at the beginning of a step
     kept: IntegerMatrix  # (kept, 3) wheel, feature and side of contacts whose indices change
     kept_impulses: Matrix  # (kept, 4) impulses (N s) and load (N) of these contacts in time steps
+    until: float = UNLIMITED_TIME  # s, time until which the last search is valid
+    searches: int = 0  # number of searches; each one changes the indices of contacts
 
 
 # --- the table of nearby contacts
@@ -265,6 +270,7 @@ def fill_table(near: NearbyContacts, g: GroundTable) -> bool:
     """Write all contacts within reach of `NearbyContacts.boxes` into the table, in the order of wheel,
     feature and side; return whether it has room for all of them.
     """
+    near.searches += 1
     near.contacts.size = 0
     near.contacts.first[0] = 0
     for owner in range(g.owners):

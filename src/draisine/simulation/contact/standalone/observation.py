@@ -121,7 +121,7 @@ def write_step_forces(o: ObservedRun) -> None:
     """
     mode = o.run.loop.arc.mode
     m = o.run.loop.arc.mode.motion
-    steps = o.run.steps
+    steps = o.run.stepping.steps
     h = o.run.method.grid.span
     count = steps.contact_count
     mode.plan[CLOSED] = count

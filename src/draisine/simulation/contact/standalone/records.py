@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
 from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS
-from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver
+from draisine.simulation.contact.driver import EVENTS_PER_CALL, ArcDriver, jump_times
 from draisine.simulation.contact.event_driven.arc_integration import SAMPLE_CAPACITY
 from draisine.simulation.contact.event_driven.impact import ImpactSolver
 from draisine.simulation.contact.kernels import (
@@ -26,8 +26,12 @@ from draisine.simulation.contact.run import place_on_terrain, run_on_terrain
 from draisine.simulation.contact.standalone.run import Schedule, StandaloneRun
 from draisine.simulation.contact.start import lift_start
 from draisine.simulation.contact.stepping.arc import TimeStepper, make_switch
-from draisine.simulation.contact.stepping.grid import ADAPT_STEPS, StepSamples, longest_step
-from draisine.simulation.contact.stepping.step import TimeStepping
+from draisine.simulation.contact.stepping.grid import (
+    ADAPT_STEPS,
+    SHORTEST_REMAINDER_RATIO,
+    longest_step,
+)
+from draisine.simulation.contact.stepping.loop import StepLoop
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.compiled import Compiled
@@ -87,17 +91,15 @@ def make_standalone(task: Task, choice: ModeChoice = ModeChoice.RUN) -> Standalo
     # The records become data of the export: clear scratch arrays, which contain arbitrary values.
     driver.arc.stages.k[:] = 0.0
     driver.arc.clock.assign(horizon=math.inf, longest_step=0.5 * SAMPLE_CAPACITY * task.numerics.dt)
-    steps, samples = _make_steps(query, task, y, driver)
+    stepping = _make_steps(query, task, y, driver)
     driver.near.clear()
     # `begin_run` determines the boxes; without values they are part of the zeros.
-    touching = driver.touching
     w = query.machine.inputs.w
     run = StandaloneRun(
         loop=loop,  # type: ignore[arg-type]
-        schedule=_make_schedule(task),
-        method=make_switch(query, task.contact, touching),
-        steps=steps,
-        samples=samples,
+        schedule=Schedule(max_events=int(task.contact.events)),
+        method=stepping.method,
+        stepping=stepping,
         described=np.zeros((EVENTS_PER_CALL + 1, 4), np.int64),
         x_inputs=w.start,
         inputs=w.stop - w.start,
@@ -160,18 +162,6 @@ def _check_exportable(task: Task) -> None:
         )
 
 
-def _make_schedule(task: Task) -> Schedule:
-    """Return the schedule of a task: times of the jumps of its inputs, and largest number of events."""
-    start = task.numerics.start
-    jumps = [*sorted(time for time in set(task.jumps) if time > start), math.inf]
-    before = [math.nextafter(time, start) for time in jumps]
-    return Schedule(
-        jumps=np.array(jumps, float),
-        before=np.array(before, float),
-        max_events=int(task.contact.events),
-    )
-
-
 def _make_driver(query: ContactQuery, task: Task, y: Floats) -> ArcDriver:
     """Return the records of event location, with the whole ground and room for the contacts that may be near
     the wheels anywhere.
@@ -184,31 +174,35 @@ def _make_driver(query: ContactQuery, task: Task, y: Floats) -> ArcDriver:
         capacity = min(capacity, max(EXPORTED_RATIO * near_start, MIN_EXPORTED_CONTACTS))
     driver = ArcDriver(query, task.contact, task.numerics, capacity)
     touching = max(MIN_TOUCHING_CONTACTS, TOUCHING_PER_WHEEL * len(query.machine.wheels))
+    driver.jumps.assign(**jump_times(task))
     driver.reserve(t, y, touching)
     return driver
 
 
-def _make_steps(
-    query: ContactQuery, task: Task, y: Floats, driver: ArcDriver
-) -> tuple[TimeStepping, StepSamples]:
-    """Return the record of time stepping, and an empty record for the samples of one call."""
+def _make_steps(query: ContactQuery, task: Task, y: Floats, driver: ArcDriver) -> StepLoop:
+    """Return the records of time stepping, with room for the samples of one call."""
     numerics = task.numerics
-    stepper = TimeStepper(query, task.contact, numerics.start, y, numerics.dt, near=driver.near)
-    stepper.reserve(driver.touching)
-    samples = stepper.samples
-    # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`.
-    count = int(ADAPT_STEPS * (longest_step(stepper.grid) / numerics.dt + 1.0)) + 2
+    method = make_switch(query, task.contact, driver.touching)
+    # A call takes at most ADAPT_STEPS steps of at most the length `longest_step`; the start is a sample, too.
+    span = (1.0 + SHORTEST_REMAINDER_RATIO) * longest_step(method.grid)
+    count = int(ADAPT_STEPS * (span / numerics.dt + 1.0)) + 3
     if count > SAMPLE_CAPACITY // 2:
         raise ParameterError(
             f"dt = {numerics.dt} s makes too many samples per time step for an exported simulator. Choose a "
             "larger one."
         )
-    samples.assign(
-        first=numerics.start,
-        dt=numerics.dt,
-        times=np.zeros(count),
-        states=np.zeros((count, len(y))),
-        totals=np.zeros((count, samples.size)),
-        energies=np.zeros((count, samples.energies.shape[1])),
+    sampling = (numerics.start, numerics.dt)
+    stepper = TimeStepper(
+        query,
+        task.contact,
+        numerics.start,
+        y,
+        numerics.dt,
+        switch=method,
+        near=driver.near,
+        sampling=sampling,
     )
-    return stepper.record, samples
+    stepper.reserve(driver.touching)
+    stepper.reserve_samples(count)
+    loop: StepLoop = stepper.loop.record._replace(mode=driver.packed_mode)
+    return loop

@@ -1,9 +1,9 @@
 """Compiled routines for a whole run without Python: begin, advance to a time, change the inputs.
 
-`run_loop.run_arcs` returns whenever something outside a trajectory arc is due. The routines here do it: they
-search features when a wheel leaves the searched boxes, continue after a jump of the inputs, and change
-between event location and time steps. A program that calls `begin_run` once and `advance_run` for each
-interval needs no Python. Exported simulators are such programs.
+The loops of both methods, `run_loop.advance_events` and `stepping.loop.advance_steps`, are those of native
+runs. The routines here alternate between them, search features when a wheel leaves the searched boxes, and
+write the samples and events of both methods into one log. A program that calls `begin_run` once and
+`advance_run` for each interval needs no Python. Exported simulators are such programs.
 """
 
 from typing import NamedTuple
@@ -19,57 +19,56 @@ from draisine.simulation.contact.event_driven.run_loop import (
     ImpactOrigin,
     RunLoop,
     add_sample,
+    advance_events,
+    begin_cause,
+    begin_mode,
     mechanical_energy,
-    run_arcs,
     search_ahead,
     search_at_start,
 )
 from draisine.simulation.contact.kernels import CLOSED, put_state
 from draisine.simulation.contact.nearby.search import SearchResult
 from draisine.simulation.contact.run import EVENT_WINDOW, STEPS_PER_CALL
-from draisine.simulation.contact.standalone.steps import (
-    StepFailure,
-    advance_grid,
+from draisine.simulation.contact.stepping.grid import ADAPT_STEPS
+from draisine.simulation.contact.stepping.loop import (
+    StepLoop,
+    advance_steps,
     begin_steps,
+    change_step_inputs,
 )
-from draisine.simulation.contact.stepping.grid import (
-    ADAPT_STEPS,
-    StepSamples,
-    adapt_step,
-    begin_grid,
+from draisine.simulation.contact.stepping.method_change import (
+    NO_STEP,
+    leave_events,
+    leave_steps,
+    return_to_steps,
 )
 from draisine.simulation.contact.stepping.search import search_for_steps
-from draisine.simulation.contact.stepping.step import StepResult, TimeStepping
+from draisine.simulation.contact.stepping.step import StepResult
 from draisine.simulation.contact.stepping.switch import (
     MethodChange,
     Obstruction,
     SolverChoice,
     Switch,
     begin_switch,
-    discard_short_arcs,
     find_obstruction,
     first_step,
-    has_ideal_conflict,
-    has_stepped_conflict,
-    project_stepped_state,
-    remember_event,
     remember_events,
-    require_after_change,
-    require_more,
     watch_rank,
 )
 
 RESERVED_EVENTS = 4  # entries of the event log reserved for changes of the method
 
+STEP_STATUSES = 32
+"""Status of a run that ends in time stepping, less the value of its `StepResult`; above all values of
+`RunStatus`.
+"""
+
 NO_TIME = float("inf")  # s, time of an input jump, or duration of a flight, that does not occur
 
 
 class Schedule(Record):
-    """Times at which inputs jump, and the count and limit of events per interval of simulated time."""
+    """Ends of calls, and the count and limit of events per interval of simulated time."""
 
-    jumps: Floats  # s, times of the input jumps, ascending; the last entry is infinite
-    before: Floats  # s, largest floating-point number below each time in `jumps`
-    next: int = 0  # index of the next jump
     stops_at_events: bool = False  # whether a call returns after each event
     max_events: int  # largest number of events within EVENT_WINDOW; more end the run
     window: float = 0.0  # s, start of the present interval EVENT_WINDOW
@@ -80,13 +79,12 @@ class Schedule(Record):
 
 
 class StandaloneRun(NamedTuple):
-    """All records of a standalone run: run loop, input schedule, time stepping and outputs."""
+    """All records of a standalone run: run loop, ends of calls, time stepping and outputs."""
 
     loop: RunLoop
     schedule: Schedule
     method: Switch
-    steps: TimeStepping
-    samples: StepSamples  # samples of the latest time steps
+    stepping: StepLoop
     described: (
         IntegerMatrix  # kind, wheel, feature and side of each event of the log; -1 for no wheel
     )
@@ -112,42 +110,13 @@ def begin_run(s: StandaloneRun, t: float, y: Floats, inputs: Floats) -> bool:
     clock.time = t
     begin_mode(r)
     begin_switch(s.method)
-    s.schedule.next = 0
+    r.jumps.next = 0
     s.schedule.window = t
     s.schedule.events = 0
     s.schedule.withdrawn = 0
     if s.method.solver is SolverChoice.TIME_STEPPING:
-        return begin_steps(r, s.steps, s.samples, s.method, first_step(r, s.method))
+        return begin_time_steps(s, first_step(r, s.method))
     return search_at_start(r) is SearchResult.FOUND
-
-
-@routine
-def begin_mode(r: RunLoop) -> None:
-    """Begin event location at the present time and state, without closed contacts and earlier arcs."""
-    arc = r.arc
-    clock = r.arc.clock
-    arc.mode.plan[CLOSED] = 0
-    r.left[: arc.mode.contacts.size] = False
-    r.leaving[: arc.mode.contacts.size] = False
-    clock.step = NO_TIME
-    clock.next_step = NO_TIME
-    clock.is_first = True
-    clock.latest_sample = -NO_TIME
-    r.progress.stalled = 0
-    begin_cause(r, EventCause.START)
-
-
-@routine
-def begin_cause(r: RunLoop, cause: EventCause) -> None:
-    """Begin an event that no guard causes: the start of a run, or a jump of the inputs."""
-    progress = r.progress
-    progress.stage = EventStage.CONTACTS
-    progress.cause = cause
-    progress.actor = -1
-    progress.ending = -1
-    progress.guard = -1
-    progress.border = -1
-    r.event.fired[: r.arc.mode.contacts.size] = False
 
 
 @routine
@@ -157,8 +126,7 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
     """
     s.loop.arc.mode.x[s.x_inputs :][: s.inputs] = inputs[: s.inputs]
     if s.method.is_stepping:
-        s.samples.begin = s.loop.arc.clock.time
-        begin_grid(s.method.grid, s.loop.arc.clock.time, s.method.grid.h)
+        change_step_inputs(s.stepping, s.loop.arc.clock.time, s.loop.arc.stages.y)
     else:
         begin_cause(s.loop, EventCause.INPUT)
 
@@ -166,8 +134,8 @@ def change_inputs(s: StandaloneRun, inputs: Floats) -> None:
 @routine
 def advance_run(s: StandaloneRun, until: float) -> int:
     """Advance the run towards time `until` (s); return ARC_END when it is reached, PAUSED or LOG_FULL if
-    samples and events are to be read before the next call, or the `RunStatus` or `StepFailure` that ends the
-    run.
+    samples and events are to be read before the next call, or the status that ends the run: a `RunStatus`, or
+    `STEP_STATUSES` plus a `StepResult`.
     """
     r = s.loop
     clock = r.arc.clock
@@ -201,17 +169,6 @@ def advance_run(s: StandaloneRun, until: float) -> int:
 
 
 @routine
-def set_next_jump(s: StandaloneRun) -> None:
-    """Write the time of the next jump of the inputs into the clock of the run loop."""
-    schedule = s.schedule
-    clock = s.loop.arc.clock
-    while schedule.jumps[schedule.next] <= clock.time:
-        schedule.next += 1
-    clock.input_jump = schedule.jumps[schedule.next]
-    clock.last_time = schedule.before[schedule.next]
-
-
-@routine
 def continue_events(s: StandaloneRun, until: float) -> int:
     """Integrate event-driven arcs; return RESOLVED if the run continues, else the result of `advance_run`."""
     r = s.loop
@@ -222,32 +179,22 @@ def continue_events(s: StandaloneRun, until: float) -> int:
     events = progress.events
     is_auto = w.solver is SolverChoice.AUTO
     is_start = progress.stage is not EventStage.ARC and progress.cause is EventCause.START
-    set_next_jump(s)
-    if progress.stage is not EventStage.ARC:
-        # Find the closed contacts first; the trajectory arc follows in the next call.
-        status = run_arcs(r, 0, events + 1)
-    elif s.schedule.stops_at_events or (w.watches_rank and is_auto):
-        status = run_arcs(r, STEPS_PER_CALL, events + 1)
+    if s.schedule.stops_at_events or (w.watches_rank and is_auto):
+        status = advance_events(r, STEPS_PER_CALL, events + 1)
     else:
-        status = run_arcs(r, STEPS_PER_CALL, EVENTS_PER_CALL - RESERVED_EVENTS + 1)
+        status = advance_events(r, STEPS_PER_CALL, EVENTS_PER_CALL - RESERVED_EVENTS + 1)
     describe_events(s, events)
 
     if status is RunStatus.OUTSIDE_SEARCH:
         is_found = search_ahead(r, True) is SearchResult.FOUND
         return RunStatus.RESOLVED if is_found else RunStatus.OUTSIDE_SEARCH
-    if status is RunStatus.ARC_END and clock.time >= until:
-        return RunStatus.ARC_END
-    if status is RunStatus.FALL:
-        return RunStatus.FALL
+    if status is RunStatus.ARC_END or status is RunStatus.FALL:
+        return int(status)
     if status is RunStatus.SHARP_FEATURE and r.arc.mode.contacts.moved[clock.subject] != 0:
         # The direction of an edge of moving ground is unknown here: assume that the disc can touch it.
         return RunStatus.RESOLVED
 
-    goes_on = status is RunStatus.PAUSED or status is RunStatus.LOG_FULL
-    if status is RunStatus.ARC_END:
-        begin_cause(r, EventCause.INPUT)
-        goes_on = True
-    if not goes_on:
+    if status is not RunStatus.PAUSED and status is not RunStatus.LOG_FULL:
         return enter_time_steps(s) if is_auto else int(status)
     if is_start and is_auto:
         watch_rank(r, w)
@@ -291,25 +238,46 @@ def log_change(s: StandaloneRun, kind: MethodChange, before: Floats, after: Floa
     s.described[k, 0] = kind
     s.described[k, 1] = -1
     r.progress.events += 1
-    remember_event(s.method, t, kind, before, n)
+
+
+@routine
+def begin_time_steps(s: StandaloneRun, h: float) -> bool:
+    """Begin time stepping with steps of length h (s) at the present state; return whether the table of
+    contacts has room for those near the wheels.
+    """
+    r = s.loop
+    begin_steps(s.stepping, r.arc.clock.time, r.arc.stages.y, h)
+    store_step_samples(s)
+    result = search_for_steps(r.near, r.ground, s.stepping.steps, False)
+    return result is SearchResult.FOUND
+
+
+@routine
+def store_step_samples(s: StandaloneRun) -> None:
+    """Move the samples of time steps to those of the run, and make their last state the present one."""
+    arc = s.loop.arc
+    clock = s.loop.arc.clock
+    samples = s.stepping.samples
+    n = arc.stages.n
+    for i in range(samples.count):
+        arc.times[clock.samples] = samples.times[i]
+        arc.samples[clock.samples * n :][:n] = samples.states[i][:n]
+        clock.samples += 1
+        clock.latest_sample = samples.times[i]
+    samples.count = 0
+    clock.time = s.method.grid.time
+    arc.stages.y[:n] = s.stepping.steps.y[:n]
 
 
 @routine
 def enter_time_steps(s: StandaloneRun) -> int:
     """Begin time stepping at the present state; return RESOLVED, or the status with which the run ends."""
-    r = s.loop
-    w = s.method
-    clock = r.arc.clock
-    arc = r.arc
-    if has_ideal_conflict(arc.mode, r.near.features, r.event.mu, w, clock.time, arc.stages.y):
-        return StepFailure.OVER_CONSTRAINED
-    h = first_step(r, w)
-    require_after_change(w, clock.time, h)
-    add_sample(r)
-    withdraw_events(s, discard_short_arcs(r, w, h))
-    log_change(s, MethodChange.TIME_STEPPING, r.arc.stages.y, r.arc.stages.y)
-    fits = begin_steps(r, s.steps, s.samples, w, h)
-    return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
+    h, discarded = leave_events(s.loop, s.method)
+    if h == NO_STEP:
+        return STEP_STATUSES + int(StepResult.OVER_CONSTRAINED)
+    withdraw_events(s, discarded)
+    log_change(s, MethodChange.TIME_STEPPING, s.loop.arc.stages.y, s.loop.arc.stages.y)
+    return RunStatus.RESOLVED if begin_time_steps(s, h) else RunStatus.OUTSIDE_SEARCH
 
 
 @routine
@@ -333,31 +301,18 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
     r = s.loop
     w = s.method
     clock = r.arc.clock
-    is_auto = w.solver is SolverChoice.AUTO
     # The first sample of the next trajectory arc replaces those that are not read yet.
     if clock.samples > 0.5 * SAMPLE_CAPACITY or (w.is_settled and clock.samples > 0):
         return RunStatus.PAUSED
     if w.is_settled and resume_events(s):
         return RunStatus.RESOLVED
-    result = advance_grid(r, s.steps, s.samples, w, until)
-    if result is StepResult.LEFT_SURROUNDINGS:
-        if search_for_steps(r.near, r.ground, s.steps, True) is not SearchResult.FOUND:
-            return RunStatus.OUTSIDE_SEARCH
-    elif result is StepResult.TOO_MANY_CONTACTS:
-        return RunStatus.TOO_MANY_CONTACTS
-    elif result is StepResult.FALLEN or result is StepResult.TURNED_OVER:
+    result = advance_steps(s.stepping, until, ADAPT_STEPS)
+    store_step_samples(s)
+    if result is StepResult.FALLEN or result is StepResult.TURNED_OVER:
         return RunStatus.FALL
-    elif result is StepResult.NOT_FINITE:
-        return StepFailure.NOT_FINITE
-    elif result is StepResult.SINGULAR_MASS:
-        return StepFailure.SINGULAR_MASS
-    elif result is StepResult.INFEASIBLE:
-        return StepFailure.INFEASIBLE
-    if w.grid.block >= ADAPT_STEPS:
-        if adapt_step(w.grid, s.steps):
-            return StepFailure.TOO_FAST
-        if is_auto and has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
-            return StepFailure.OVER_CONSTRAINED
+    goes_on = result is StepResult.ADVANCED or result is StepResult.SETTLED
+    if not goes_on and result is not StepResult.SAMPLES_FULL:
+        return STEP_STATUSES + int(result)
     return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED
 
 
@@ -367,35 +322,29 @@ def resume_events(s: StandaloneRun) -> bool:
     could.
     """
     r = s.loop
-    w = s.method
     arc = r.arc
     clock = r.arc.clock
     progress = r.progress
+    steps = s.stepping.steps
     n = arc.stages.n
     events = progress.events
-    near = arc.mode.contacts.size
-    if not project_stepped_state(arc.mode, arc.rows, s.steps, w, clock.time, near, r.event.most):
-        require_more(w, s.steps)
+    resumed = s.method.resumed
+    if not leave_steps(s.stepping):
         return False
     arc.stages.y[:n] = arc.mode.x[1 : 1 + n]
-    log_change(s, MethodChange.EVENT_LOCATION, s.steps.y, arc.stages.y)
+    log_change(s, MethodChange.EVENT_LOCATION, steps.y, arc.stages.y)
     begin_mode(r)
-    set_next_jump(s)
-    status = run_arcs(r, 0, progress.events + 1)
+    status = advance_events(r, 0, 0)
     if status is RunStatus.PAUSED or status is RunStatus.LOG_FULL:
         describe_events(s, events + 1)
-        w.is_stepping = False
-        w.resumed = clock.time
         return True
     # If event location fails at once, continue with time steps.
+    return_to_steps(s.stepping, resumed)
     progress.events = events
-    w.recent_count -= 1
-    w.arcs -= 1
     clock.samples = 0
     clock.latest_sample = clock.time
-    arc.stages.y[:n] = s.steps.y[:n]
+    arc.stages.y[:n] = steps.y[:n]
     arc.mode.plan[CLOSED] = 0
-    require_more(w, s.steps)
     return False
 
 
@@ -456,8 +405,9 @@ def is_touching(s: StandaloneRun, wheel: int) -> bool:
     """Return whether a wheel has a closed contact or, in time stepping, a contact that carries a load."""
     mode = s.loop.arc.mode
     if s.method.is_stepping:
-        for i in range(s.steps.loaded_count):
-            if mode.contacts.wheels[s.steps.loaded[i]] == wheel:
+        steps = s.stepping.steps
+        for i in range(steps.loaded_count):
+            if mode.contacts.wheels[steps.loaded[i]] == wheel:
                 return True
         return False
     for i in range(mode.plan[CLOSED]):

@@ -26,13 +26,14 @@ from draisine.simulation.contact.nearby.search import GroundTable
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.standalone.records import Standalone, make_standalone
 from draisine.simulation.contact.standalone.run import (
+    STEP_STATUSES,
     advance_run,
     begin_run,
     change_inputs,
     is_touching,
     observe_state,
 )
-from draisine.simulation.contact.standalone.steps import StepFailure
+from draisine.simulation.contact.stepping.step import StepResult
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics, Task
 from draisine.simulation.source import (
     RESERVED_NAMES,
@@ -80,13 +81,19 @@ END_REASONS: dict[int, str] = {
     RunStatus.SHARP_FEATURE: "a disc cannot touch this edge or vertex: give the wheel a crown",
     RunStatus.NO_PROGRESS: "events follow each other without end",
     RunStatus.FALL: "the machine has fallen",
-    StepFailure.OVER_CONSTRAINED: "ideal contacts over-constrain the machine: set a finite friction",
-    StepFailure.INFEASIBLE: "a prescribed motion pushes a contact into the ground",
-    StepFailure.NOT_FINITE: "a value is not finite: smaller time steps may help",
-    StepFailure.SINGULAR_MASS: "the mass matrix is singular",
-    StepFailure.TOO_FAST: "a wheel moves further than its size in the shortest time step",
 }
-"""Reason why a run ended, as a text for users of an exported simulator, by status."""
+"""Reason why a run ended in event location, as a text for users of an exported simulator, by status."""
+
+STEP_END_REASONS: dict[int, str] = {
+    StepResult.LEFT_SURROUNDINGS: END_REASONS[RunStatus.OUTSIDE_SEARCH],
+    StepResult.TOO_MANY_CONTACTS: END_REASONS[RunStatus.TOO_MANY_CONTACTS],
+    StepResult.NOT_FINITE: "a value is not finite: smaller time steps may help",
+    StepResult.SINGULAR_MASS: "the mass matrix is singular",
+    StepResult.INFEASIBLE: "a prescribed motion pushes a contact into the ground",
+    StepResult.TOO_FAST: "a wheel moves further than its size in the shortest time step",
+    StepResult.OVER_CONSTRAINED: "ideal contacts over-constrain the machine: set a finite friction",
+}
+"""Reason why a run ended in time stepping, by result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +306,8 @@ def _c_strings(texts: Any) -> str:
 
 def reason_texts() -> list[str]:
     """Return the texts of the reasons why a run ended, indexed by status."""
-    return [END_REASONS.get(k, "") for k in range(max(END_REASONS) + 1)]
+    reasons = END_REASONS | {STEP_STATUSES + k: text for k, text in STEP_END_REASONS.items()}
+    return [reasons.get(k, "") for k in range(max(reasons) + 1)]
 
 
 # --- JavaScript

@@ -1,9 +1,10 @@
 """Trajectory arcs computed by time stepping: records, samples and mean contact forces.
 
-The steps are those of `step` (Moreau and Jean's scheme); `grid` chooses their length.
+The steps are those of `step` (Moreau and Jean's scheme); the routine `loop.advance_steps` takes them.
 """
 
 import math
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -23,14 +24,21 @@ from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.grid import (
     ADAPT_STEPS,
-    SHORTEST_REMAINDER_RATIO,
     StepGrid,
     StepSamples,
-    adapt_step,
-    begin_grid,
     choose_first_step,
     interpolate_state,
-    take_grid_steps,
+)
+from draisine.simulation.contact.stepping.loop import (
+    StepLoop,
+    advance_steps,
+    begin_steps,
+    change_step_inputs,
+)
+from draisine.simulation.contact.stepping.method_change import (
+    leave_events,
+    leave_steps,
+    return_to_steps,
 )
 from draisine.simulation.contact.stepping.search import search_for_steps
 from draisine.simulation.contact.stepping.step import (
@@ -45,15 +53,8 @@ from draisine.simulation.contact.stepping.switch import (
     SolverChoice,
     Switch,
     begin_switch,
-    discard_short_arcs,
     find_obstruction,
-    has_ideal_conflict,
-    has_stepped_conflict,
-    project_stepped_state,
-    remember_event,
     remember_events,
-    require_after_change,
-    require_more,
     watch_rank,
 )
 from draisine.simulation.options import SOLVERS, ContactOptions
@@ -70,6 +71,8 @@ SAME_SAMPLE_RATIO = 1e-9
 """Time difference, as a fraction of a regular step, below which two samples count as one sample."""
 INITIAL_CONTACTS = 8
 """Number of contacts per step for which records are allocated first; it is doubled when needed."""
+MAX_STEPS_PER_CALL = 200
+"""Largest number of time steps in one native call; a run can be interrupted between calls."""
 REACH_SLACK_RATIO = 0.25
 """Distance, in wheel sizes, by which the boxes around the wheels exceed their positions when the contacts in
 reach are listed; a wheel needs at least 25 steps to leave its box.
@@ -79,7 +82,13 @@ reach are listed; a wheel needs at least 25 steps to leave its box.
 @cache
 def step_code() -> Any:
     """Return the compiled time-stepping routines that Python calls, as attributes of one object."""
-    entries = (take_grid_steps, adapt_step, begin_grid, interpolate_state, search_for_steps)
+    entries = (
+        begin_steps,
+        advance_steps,
+        change_step_inputs,
+        interpolate_state,
+        search_for_steps,
+    )
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
@@ -91,17 +100,13 @@ def switch_code() -> Any:
     """Return the compiled routines for changing the method, as attributes of one object."""
     entries = (
         begin_switch,
-        remember_event,
         remember_events,
         watch_rank,
         find_obstruction,
-        has_ideal_conflict,
         choose_first_step,
-        require_after_change,
-        discard_short_arcs,
-        has_stepped_conflict,
-        project_stepped_state,
-        require_more,
+        leave_events,
+        leave_steps,
+        return_to_steps,
     )
     codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
@@ -187,8 +192,8 @@ def copy_switch(switch: Switch) -> Switch:
 class TimeStepper:
     """Integrates a system on a terrain in time steps.
 
-    The steps, their length and their samples are those of `grid`. This class makes the
-    records and reports the result.
+    The steps are those of the routine `advance_steps`. This class makes the records, performs the tasks for
+    which the routine returns to Python, and reports the result.
 
     Parameters
     ----------
@@ -203,9 +208,11 @@ class TimeStepper:
     reason
         Reason why the run uses time stepping, for its report.
     switch
-        Data for changing the method; None if the run never changes it.
+        Data for changing the method; by default those of a run that never changes it.
     near
         The contacts near the wheels; by default a new table.
+    sampling
+        Time (s) of sample 0 and sample interval (s); by default only the last step is stored.
     """
 
     def __init__(
@@ -218,26 +225,32 @@ class TimeStepper:
         reason: str = "requested",
         switch: Switch | None = None,
         near: Nearby | None = None,
+        sampling: tuple[float, float] = (0.0, math.inf),
     ) -> None:
         self.query = query
         self.contact = contact
-        self.grid = make_step_grid(query, contact)
-        step_code().begin_grid(self.grid, t, h)
+        if switch is None:
+            switch = make_switch(query, replace(contact, solver="time_stepping"), INITIAL_CONTACTS)
+        self.switch = switch
+        # Branches of the run share their grids until then.
+        self.grid = switch.grid = make_step_grid(query, contact)
         self.taken = 0
         self.outcome = ""
         self.reason = reason
-        self.is_settled = (
-            False  # whether the same contacts have carried a load for `required` steps
-        )
-        self.switch = switch
         self.is_over_constrained = False  # whether ideal contacts over-constrain the system
-        self._modes: tuple[int, Packed] | None = None
         self._first_step = h
         self._most = INITIAL_CONTACTS
         self.near = Nearby(query, contact) if near is None else near
-        self._make_records(y)
+        self._make_records(len(y), *sampling)
+        query.fill(t, y)
+        step_code().begin_steps(self.loop, t, y, h)
         self._search(has_path=False)
         self._energy = query.energy(t, y)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the same contacts have carried a load for the required number of steps."""
+        return self.switch.is_settled
 
     @property
     def t(self) -> float:
@@ -251,8 +264,10 @@ class TimeStepper:
 
     # --- records
 
-    def _make_records(self, y: Floats) -> None:
-        """Allocate the record of the system at a state; `_search` adds the nearby contacts."""
+    def _make_records(self, entries: int, first: float, dt: float) -> None:
+        """Allocate the records for states of a number of entries, and for samples at the times first + i dt
+        (s).
+        """
         query = self.query
         model = query.machine.system.model
         n = query.n
@@ -271,12 +286,14 @@ class TimeStepper:
             StepSamples,
             sums=sums,
             before=len(sums),
-            begin=self.t,
+            first=first,
+            dt=dt,
             times=1,
-            states=(1, len(y)),
+            states=(1, entries),
             totals=(1, len(sums)),
             energies=(1, parts),
             size=len(sums),
+            capacity=1,
         )
         self.record: TimeStepping = make_record(
             TimeStepping,
@@ -297,7 +314,7 @@ class TimeStepper:
             overturns=fall.over,
             weight=query.motion.record.share * max(1, wheels),
             x=query.x,
-            **{name: y.copy() for name in ("y", "before", "middle")},
+            **dict.fromkeys(("y", "before", "middle"), entries),
             **dict.fromkeys(("after", "trend", "free"), n),
             **dict.fromkeys(("out", "shifted"), query.machine.motion.outputs.size),
             **dict.fromkeys(("mass", "damping"), (n, n)),
@@ -308,8 +325,8 @@ class TimeStepper:
             warm=(1, 3),
             around=6 * wheels,
             slack=REACH_SLACK_RATIO * size,
-            centre=query.centres(self.t, y).copy(),
-            box=query.boxes(self.t, y),
+            centre=(wheels, 3),
+            box=6 * wheels,
             swept=self.near.record.boxes,
             airborne=wheels + 1,
             flight=tyre_flight(query),
@@ -322,6 +339,24 @@ class TimeStepper:
             tyre_energy=parts,
         )
         self.y: Floats = self.record.y  # the present state
+        self.loop = Packed(
+            StepLoop(
+                steps=self.record,
+                samples=self.samples,
+                method=self.switch,
+                mode=self._make_mode(),
+                near=self.near.record,
+                ground=self.near.ground,
+            )
+        )
+
+    def _make_mode(self) -> Any:
+        """Return a contact mode for the contacts of a step, and adapt the size of `switch` to it."""
+        query = self.query
+        reserve_ranks(self.switch, query, self._most)
+        forms = query.table.pairs.forms
+        contacts = self.near.record.contacts
+        return make_mode(query.machine, query.motion, contacts, self._most, query.x, forms)
 
     def _contact_capacity(self, n: int, rows: int) -> dict[str, Any]:
         """Return the fields of the record whose size depends on the number of contacts of a step; n is the
@@ -364,13 +399,12 @@ class TimeStepper:
             return result
 
         near.search(self.t, record.box, find)
-        self.has_ideal_contacts = bool(np.isinf(record.mu[: len(near)]).any())
 
     def _grow(self) -> None:
         """Double the number of contacts per step that the records can store."""
-        self._most *= 2
-        self.record.assign(**self._contact_capacity(self.query.n, self.record.rows))
+        self.reserve(2 * self._most)
         self.record.assign(loaded_count=0, settled=0)
+        self.loop.replace(mode=self._make_mode())
 
     def reserve(self, most: int) -> None:
         """Make capacity for `most` contacts per step."""
@@ -397,26 +431,8 @@ class TimeStepper:
         """Continue from a state y at a time t (s) within the last step, with the present inputs of the
         system.
         """
-        self.record.y[:] = y
-        self.samples.begin = t
         self.query.fill(t, y)
-        step_code().begin_grid(self.grid, t, self.h)
-
-    def begin_samples(self, first: float, dt: float) -> None:
-        """Store the present state, and from now on samples at the times first + i dt (s)."""
-        samples = self.samples
-        number = math.floor((self.t - first) / dt + 1e-9) + 1
-        samples.assign(first=first, dt=dt, count=1, number=number)
-        samples.times[0] = self.t
-        samples.states[0] = self.y
-
-    def require(self, settled: int) -> None:
-        """Make calls of `advance` end after `settled` successive steps in which the same contacts carry loads
-        with margin.
-        """
-        self.record.required = settled
-        self.record.settled = 0
-        self.is_settled = False
+        step_code().change_step_inputs(self.loop, t, y)
 
     def advance(self, count: int, until: float) -> None:
         """Take `count` steps, or fewer if time `until` is reached, the system falls or its contacts are
@@ -429,56 +445,58 @@ class TimeStepper:
         ContactSetError
             If a prescribed motion pushes a contact into the ground.
         SimulationError
-            If a value is not finite or the mass matrix is singular.
+            If a value is not finite, the mass matrix is singular, or a wheel is too fast.
         """
         last = self.taken + count
-        code = step_code()
-        while self.taken < last and self.t < until and not self.outcome:
-            self._take_steps(until, last - self.taken)
-            if self.grid.block >= ADAPT_STEPS:
-                if code.adapt_step(self.grid, self.record):
-                    self._refuse_speed()
-                if self.switch is not None and self.has_ideal_contacts:
-                    self.is_over_constrained = self._has_conflict(self.switch)
-            if self.is_settled or self.is_over_constrained:
-                return
+        goes_on = True
+        while goes_on and self.taken < last and self.t < until:
+            most = min(last - self.taken, MAX_STEPS_PER_CALL)
+            result = step_code().advance_steps(self.loop, until, most)
+            self.taken += self.record.steps
+            self.near.read_table()
+            goes_on = self._resolve(result)
 
-    # --- change to event location
+    def _resolve(self, result: StepResult) -> bool:
+        """Perform the task for which the routine returned; return whether the steps go on."""
+        match result:
+            case StepResult.LEFT_SURROUNDINGS:
+                # Moving ground may come near before a wheel leaves.
+                near = self.near.record
+                self._search(has_path=self.t + self.h <= near.until)
+                # A search is valid for at least one step, however fast the ground moves.
+                near.until = max(near.until, self.t + self.h)
+            case StepResult.TOO_MANY_CONTACTS:
+                self._grow()
+            case StepResult.SAMPLES_FULL:
+                added = ADAPT_STEPS * (2 + int(1.1 * self.h / self.samples.dt))
+                self.reserve_samples(2 * (self.samples.capacity + added))
+            case StepResult.INFEASIBLE:
+                self._check_feasible()
+            case StepResult.NOT_FINITE:
+                raise SimulationError(
+                    f"the run stopped at {self.t:.9g} s: time steps of {self.grid.span:.3g} s produced a "
+                    "value that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
+                )
+            case StepResult.SINGULAR_MASS:
+                raise SimulationError(
+                    f"the run stopped at {self.t:.9g} s: the mass matrix is singular."
+                )
+            case StepResult.TOO_FAST:
+                self._refuse_speed()
+            case StepResult.FALLEN:
+                self.outcome = describe_fall(math.asin(min(1.0, self.record.lean_limit)))
+            case StepResult.TURNED_OVER:
+                self.outcome = describe_fall(None)
+        self.is_over_constrained = result is StepResult.OVER_CONSTRAINED
+        ends = (StepResult.SETTLED, StepResult.OVER_CONSTRAINED)
+        return not self.outcome and result not in ends
 
-    def _mode(self, switch: Switch) -> Packed:
-        """Return a contact mode for the contacts of a step, and adapt the size of `switch` to it."""
-        query = self.query
-        if self._modes is None or self._modes[0] != self._most:
-            forms = query.table.pairs.forms
-            contacts = self.near.record.contacts
-            mode = make_mode(query.machine, query.motion, contacts, self._most, query.x, forms)
-            self._modes = self._most, Packed(mode)
-        reserve_ranks(switch, query, self._most)
-        return self._modes[1]
-
-    def _has_conflict(self, switch: Switch) -> bool:
-        """Return whether ideal contacts that carry a load over-constrain the system."""
-        mode = self._mode(switch)
-        self.query.fill(self.t, self.y)
-        has_conflict: bool = switch_code().has_stepped_conflict(
-            mode, self.near.record.features, self.record, switch, self.t
-        )
-        return has_conflict
-
-    def project(self, switch: Switch) -> Floats | None:
-        """Return the present state projected onto the constraints of the contacts that carry a load; None if
-        event location cannot begin there.
-        """
-        query = self.query
-        mode = self._mode(switch)
-        query.fill(self.t, self.y)
-        row = self.grid.row
-        near = len(self.near)
-        if not switch_code().project_stepped_state(
-            mode, row, self.record, switch, self.t, near, self._most
-        ):
-            return None
-        return query.x[query.machine.inputs.span("q", "z")].copy()
+    def reserve_samples(self, capacity: int) -> None:
+        """Make capacity for a number of samples."""
+        samples = self.samples
+        names = ("times", "states", "totals", "energies")
+        samples.assign(**{name: enlarge(getattr(samples, name), capacity) for name in names})
+        samples.capacity = capacity
 
     def _refuse_speed(self) -> None:
         """Raise SimulationError because a wheel moves by more than its size in the shortest step, so that
@@ -492,54 +510,6 @@ class TimeStepper:
             f"{moved[w] / self.grid.span:.3g} m/s, further than its size in the shortest time step. A force "
             "acts on a body that is almost massless; give it mass, or limit the force."
         )
-
-    def _take_steps(self, until: float, most: int) -> None:
-        """Take at most `most` steps of the grid until time `until` (s), and handle their result. On moving
-        ground the steps end with the validity of the search.
-        """
-        r = self.record
-        grid = self.grid
-        if self.t + grid.h > self.near.until:  # moving ground comes near
-            self._search(has_path=False)
-        left = (self.near.until - self.t) / grid.h
-        count = min(most, max(1, int(left))) if math.isfinite(left) else most
-        if math.isfinite(self.samples.dt):
-            # The last step may be longer than a regular one, because it includes a short remainder.
-            span = (1.0 + SHORTEST_REMAINDER_RATIO) * grid.h
-            self._grow_records(int(min(count, ADAPT_STEPS) * (span / self.samples.dt + 1.0)) + 1)
-        result = step_code().take_grid_steps(grid, r, self.samples, until, count)
-        self.taken += r.steps
-        self.is_settled = result is StepResult.SETTLED
-        match result:
-            case StepResult.LEFT_SURROUNDINGS:
-                self._search()
-            case StepResult.TOO_MANY_CONTACTS:
-                self._grow()
-            case StepResult.INFEASIBLE:
-                self._check_feasible()
-            case StepResult.FALLEN:
-                self.outcome = describe_fall(math.asin(min(1.0, r.lean_limit)))
-            case StepResult.TURNED_OVER:
-                self.outcome = describe_fall(None)
-            case StepResult.NOT_FINITE:
-                raise SimulationError(
-                    f"the run stopped at {self.t:.9g} s: time steps of {grid.span:.3g} s produced a value "
-                    "that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
-                )
-            case StepResult.SINGULAR_MASS:
-                raise SimulationError(
-                    f"the run stopped at {self.t:.9g} s: the mass matrix is singular."
-                )
-
-    def _grow_records(self, count: int) -> None:
-        """Enlarge the sample arrays for `count` more samples."""
-        samples = self.samples
-        if samples.count + count <= len(samples.times):
-            return
-        for name in ("times", "states", "totals", "energies"):
-            kept = getattr(samples, name)
-            shape = (2 * (samples.count + count), *kept.shape[1:])
-            setattr(samples, name, np.resize(kept, shape))
 
     def _check_feasible(self) -> None:
         """Raise ContactSetError if no velocity satisfies all prescribed motions without pushing a contact

@@ -197,6 +197,7 @@ class StepSamples(Record):
     totals: Matrix  # (samples, k) impulses (N s) and work (J) up to each sample
     energies: Matrix  # (samples, w) J, energy stored in tyres
     size: int  # number k of sums
+    capacity: int  # number of samples that the arrays can store
 
 
 @routine
@@ -227,6 +228,16 @@ def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
         r.count += 1
         r.number += 1
         due = r.first + r.number * r.dt
+
+
+@routine
+def can_store_samples(g: StepGrid, r: StepSamples, steps: int) -> bool:
+    """Return whether the samples of the next `steps` time steps can be stored."""
+    if not isfinite(r.dt):
+        return True
+    # The last step may be longer than a regular one, because it includes a short remainder.
+    span = (1.0 + SHORTEST_REMAINDER_RATIO) * g.h
+    return r.count + int(steps * (span / r.dt + 1.0)) + 1 <= r.capacity
 
 
 @routine

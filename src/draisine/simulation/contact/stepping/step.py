@@ -82,6 +82,9 @@ class StepResult(IntEnum):
     TURNED_OVER = 6  # the frame turned over
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
     SETTLED = 8  # contacts settled: the same ones carried loads with margin for `required` steps
+    TOO_FAST = 9  # a wheel moves by more than its size in the shortest step
+    OVER_CONSTRAINED = 10  # ideal contacts over-constrain the system
+    SAMPLES_FULL = 11  # the samples of the next steps cannot be stored
 
 
 RATE_INCREMENT = 1e-6
