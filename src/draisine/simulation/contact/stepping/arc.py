@@ -13,6 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed, make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
+from draisine.mechanics.applied import limited_joints
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
 from draisine.simulation.contact.event_driven.rank import make_rank_work
@@ -32,6 +33,7 @@ from draisine.simulation.contact.stepping.grid import (
     interpolate_state,
     take_grid_steps,
 )
+from draisine.simulation.contact.stepping.motors import Motors
 from draisine.simulation.contact.stepping.search import search_for_steps
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
@@ -182,6 +184,25 @@ def copy_switch(switch: Switch) -> Switch:
     return copied
 
 
+def make_motors(query: ContactQuery) -> Motors:
+    """Return the torque limits of the motors of a system."""
+    model = query.machine.system.model
+    joints = limited_joints(model)
+    limits = [model.joints[k].motor for k in joints]
+    motors: Motors = make_record(
+        Motors,
+        count=len(joints),
+        speed=np.array([len(model.twist) + k for k in [*joints, 0]], np.int64),
+        torque=np.array([*(motor.torque for motor in limits if motor), 0.0]),
+        no_load_speed=np.array([*(motor.no_load_speed for motor in limits if motor), 0.0]),
+        stall_torque=np.array([*(motor.line_torque for motor in limits if motor), 0.0]),
+        requested=query.machine.motion.outputs.requested.start,
+        piece=len(joints) + 1,
+        slope=(len(joints) + 1, query.n),
+    )
+    return motors
+
+
 class TimeStepper:
     """Integrates a system on a terrain in time steps.
 
@@ -288,6 +309,7 @@ class TimeStepper:
             groups=int(group.max()) + 1,
             group=group,
             acting=acting,
+            motors=make_motors(query),
             along=query.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),

@@ -11,7 +11,7 @@ A step of length h goes from (q, v) to (q+, v+), eq. [moreau-jean]:
 A is the symmetric part of -dQ/dv, by differences; Q are the applied forces, those without a potential. A
 makes servos, dampers, joint friction and tyres implicit: explicit, a servo of gain k on a free wheel of
 inertia J is unstable for k h > 2 J. The antisymmetric part stays explicit, so that the Delassus matrix is
-symmetric.
+symmetric. Torques of motors at their limits are implicit by an active set (`motors`).
 
 The gap at mid-step enters with the factor 1 / h: a penetration is gone after two steps. With 2 / h the
 end position would be exact, but the load of a resting wheel would alternate from step to step
@@ -68,6 +68,14 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
 )
 from draisine.simulation.contact.status import Status, count_rows
+from draisine.simulation.contact.stepping.motors import (
+    MOTOR_PASSES,
+    Motors,
+    begin_motors,
+    excess_torque,
+    make_explicit,
+    update_motors,
+)
 
 
 class StepResult(IntEnum):
@@ -149,6 +157,7 @@ class TimeStepping(Record):
     group: Integers  # (n) group of each speed, -1 for none
     # (groups n) speed of each group on which each applied force depends, -1 for none
     acting: Integers
+    motors: Motors  # torque limits of the motors
 
     # State
     x: Floats  # input of all programs
@@ -563,6 +572,9 @@ def add_applied_derivative(s: TimeStepping) -> None:
     n = m.speeds
     v = s.x[m.x_v :]
     before = s.middle[m.y_v :]
+    motors = s.motors
+    for i in range(motors.count):
+        motors.slope[i, :n] = 0.0
     for g in range(s.groups):
         for j in range(n):
             if s.group[j] == g:
@@ -573,6 +585,15 @@ def add_applied_derivative(s: TimeStepping) -> None:
             if speed >= 0:
                 change = s.shifted[s.applied + i] - s.out[s.applied + i]
                 s.damping[speed, i] -= change / (RATE_INCREMENT * (1.0 + abs(before[speed])))
+        for i in range(motors.count):
+            speed = s.acting[g * n + motors.speed[i]]
+            if speed >= 0:
+                increment = RATE_INCREMENT * (1.0 + abs(before[speed]))
+                k = motors.requested + i
+                motors.slope[i, speed] = (s.shifted[k] - s.out[k]) / increment
+                change = excess_torque(motors, i, s.shifted, v)
+                change -= excess_torque(motors, i, s.out, before)
+                s.damping[speed, motors.speed[i]] -= change / increment
         for j in range(n):
             if s.group[j] == g:
                 v[j] = before[j]
@@ -626,16 +647,21 @@ def factor_step_matrix(s: TimeStepping, h: float) -> bool:
     """
     m = s.motion
     n = m.speeds
-    differentiate_rates(s, h)
     largest = 0.0
     for i in range(n):
         largest = max(largest, s.out[m.M + i * n + i])
-    for attempt in range(3):
+    differentiate_rates(s, h)
+    for attempt in range(4):
+        if attempt == 1:
+            # The limited torques of motors may be stable where the requested ones are not.
+            if not make_explicit(s.motors, s.out, s.middle[m.y_v :]):
+                continue
+            differentiate_rates(s, h)
         for i in range(n):
             s.mass[i, :n] = s.out[m.M + i * n :][:n]
-            if attempt == 0:
+            if attempt < 2:
                 s.mass[i, :n] += h * s.damping[i, :n]
-            if attempt == 2:
+            if attempt == 3:
                 s.mass[i, i] += MASS_RIDGE * largest
         if factor_semidefinite(s.mass, n, 0.0) == 0:
             return True
@@ -714,6 +740,8 @@ def compute_free_speeds(s: TimeStepping, h: float) -> None:
     n = m.speeds
     J = s.out[m.held :]
     s.free[:n] = -h * s.out[m.F :][:n]
+    for i in range(s.motors.count):
+        s.free[s.motors.speed[i]] += h * excess_torque(s.motors, i, s.out, s.middle[m.y_v :])
     for c in range(s.contact_count):
         if s.tyred[s.which[c]]:
             add_tyre_forces(s, c, s.seen[c], h, s.free)
@@ -797,6 +825,29 @@ def solve_step(s: TimeStepping, h: float) -> float:
     s.after[:n] = s.free[:n]
     for i in range(3 * s.contact_count):
         s.after[:n] += p.impulse[i] * s.response[i, :n]
+    return residual
+
+
+@routine
+def solve_step_with_motors(s: TimeStepping, h: float) -> float:
+    """Solve the step until the torques of all motors are within their limits at its end; return the residual
+    of Coulomb's law, or -1 if the mass matrix is not positive definite.
+    """
+    m = s.motion
+    before = s.middle[m.y_v :]
+    begin_motors(s.motors, s.out, before)
+    residual = 0.0
+    passes = 0
+    is_solved = False
+    while not is_solved:
+        if not factor_step_matrix(s, h) or not factor_equalities(s):
+            return -1.0
+        assemble_delassus(s)
+        residual = solve_step(s, h)
+        passes += 1
+        is_solved = update_motors(s.motors, s.out, before, s.after, m.speeds)
+        if passes == MOTOR_PASSES - 1 and not is_solved:
+            is_solved = not make_explicit(s.motors, s.out, before)
     return residual
 
 
@@ -1015,10 +1066,9 @@ def take_time_step(s: TimeStepping, t: float, h: float) -> StepResult:
     if not find_contacts(s, h):
         return StepResult.TOO_MANY_CONTACTS
     choose_statuses(s)
-    if not factor_step_matrix(s, h) or not factor_equalities(s):
+    residual = solve_step_with_motors(s, h)
+    if residual < 0.0:
         return StepResult.SINGULAR_MASS
-    assemble_delassus(s)
-    residual = solve_step(s, h)
     # Discard a state that is not finite; the state before the step remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
