@@ -37,7 +37,8 @@ def limited_joints(model: Model) -> list[int]:
     return [
         k
         for k, joint in enumerate(model.joints)
-        if joint.motor is not None and np.isfinite([joint.motor.torque, joint.motor.stall_torque]).any()
+        if joint.motor is not None
+        and np.isfinite([joint.motor.torque, joint.motor.stall_torque]).any()
     ]
 
 

@@ -645,11 +645,9 @@ class TerrainRun:
 
     def _begin_steps(self, h: float) -> None:
         """Begin a time-stepping arc with steps of length h (s) at the present state."""
-        is_auto = self.contact.solver == "auto"
         start = (self.now.t, self.now.y, h, self.stepping_reason)
-        switch = self._own_switch() if is_auto else None
-        stepper = TimeStepper(self.query, self.contact, *start, switch)
-        if is_auto:
+        stepper = TimeStepper(self.query, self.contact, *start, self._own_switch())
+        if self.contact.solver == "auto":
             stepper.require(self.switch.required)
         if self.keeps_dense:
             stepper.begin_samples(self.start, self.numerics.dt)

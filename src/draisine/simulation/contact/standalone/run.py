@@ -333,7 +333,6 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
     r = s.loop
     w = s.method
     clock = r.arc.clock
-    is_auto = w.solver is SolverChoice.AUTO
     # The first sample of the next trajectory arc replaces those that are not read yet.
     if clock.samples > 0.5 * SAMPLE_CAPACITY or (w.is_settled and clock.samples > 0):
         return RunStatus.PAUSED
@@ -353,11 +352,11 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
         return StepFailure.SINGULAR_MASS
     elif result is StepResult.INFEASIBLE:
         return StepFailure.INFEASIBLE
-    if w.grid.block >= ADAPT_STEPS:
-        if adapt_step(w.grid, s.steps):
-            return StepFailure.TOO_FAST
-        if is_auto and has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
+    elif result is StepResult.STRAINED:
+        if has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
             return StepFailure.OVER_CONSTRAINED
+    if w.grid.block >= ADAPT_STEPS and adapt_step(w.grid, s.steps):
+        return StepFailure.TOO_FAST
     return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED
 
 

@@ -57,6 +57,8 @@ def begin_steps(r: RunLoop, s: TimeStepping, samples: StepSamples, w: Switch, h:
     s.settled = 0
     s.required = w.required if w.solver is SolverChoice.AUTO else 0
     s.warmed_count = 0
+    s.loaded_count = 0
+    s.kept_count = -1
     s.blocked = -1
     s.accepts_blocked = False
     s.airborne[: s.wheels.size] = 0.0

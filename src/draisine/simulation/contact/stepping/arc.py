@@ -222,7 +222,7 @@ class TimeStepper:
     reason
         Reason why the run uses time stepping, for its report.
     switch
-        Data for changing the method; None if the run never changes it.
+        Data for changing the method; None if the run was computed before and is repeated.
     near
         The contacts near the wheels; by default a new table.
     """
@@ -348,7 +348,8 @@ class TimeStepper:
         number of speeds.
         """
         most = self._most
-        sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
+        names = ("which", "status", "loaded", "settled_status", "warmed", "kept_loaded")
+        sizes = dict.fromkeys(names, most + 1)
         capacity: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
         capacity |= {
             "response": np.zeros((3 * most, n)),
@@ -384,7 +385,6 @@ class TimeStepper:
             return result
 
         near.search(self.t, record.box, find)
-        self.has_ideal_contacts = bool(np.isinf(record.mu[: len(near)]).any())
 
     def _grow(self) -> None:
         """Double the number of contacts per step that the records can store."""
@@ -458,8 +458,6 @@ class TimeStepper:
             if self.grid.block >= ADAPT_STEPS:
                 if code.adapt_step(self.grid, self.record):
                     self._refuse_speed()
-                if self.switch is not None and self.has_ideal_contacts:
-                    self.is_over_constrained = self._has_conflict(self.switch)
             if self.is_settled or self.is_over_constrained:
                 return
 
@@ -535,6 +533,8 @@ class TimeStepper:
                 self._search()
             case StepResult.TOO_MANY_CONTACTS:
                 self._grow()
+            case StepResult.STRAINED if self.switch is not None:
+                self.is_over_constrained = self._has_conflict(self.switch)
             case StepResult.INFEASIBLE:
                 self._check_feasible()
             case StepResult.FALLEN:

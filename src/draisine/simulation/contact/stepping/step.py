@@ -90,6 +90,9 @@ class StepResult(IntEnum):
     TURNED_OVER = 6  # the frame turned over
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
     SETTLED = 8  # contacts settled: the same ones carried loads with margin for `required` steps
+    STRAINED = (
+        9  # several ideal contacts carry loads, and one requires more friction than wheels have
+    )
 
 
 RATE_INCREMENT = 1e-6
@@ -224,6 +227,10 @@ class TimeStepping(Record):
     # number of successive steps in which the same contacts carried loads with margin
     settled: int = 0
 
+    # Contacts whose indices a search changes
+    kept_count: int = -1  # number of contacts that the present search keeps; -1 if there is none
+    kept_loaded: Integers  # (k) place of each loaded contact in `NearbyContacts.kept`
+
     # Measures of accuracy
     steps: int = 0  # number of steps taken in the last call
     unsolved: int = 0  # number of steps with a residual above MAX_STEP_RESIDUAL
@@ -247,6 +254,8 @@ MAX_FRICTION_USE = 0.95
 """Largest friction force of a settled sticking contact, as a fraction of mu times its normal force; with a
 larger force it may slip at any moment.
 """
+LARGEST_FRICTION = 3.0
+"""Friction coefficient that no wheel has: rubber on dry asphalt has 0.8 to 1.2, racing tyres have 2."""
 MAX_STEP_RESIDUAL = 1e-6
 """Residual of the contact problem, as a fraction of the largest contact velocity without impulses, above
 which a step counts as unsolved.
@@ -972,6 +981,23 @@ def classify_settled_contact(s: TimeStepping, c: int, h: float) -> Status:
 
 
 @routine
+def is_strained(s: TimeStepping, h: float) -> bool:
+    """Return whether at least two ideal contacts carry loads, and one of them requires more friction than any
+    wheel has. Wheels that over-constrain the system on uneven ground do so at once: small differences of
+    their rows oppose the whole drive.
+    """
+    ideal = 0
+    required = 0.0
+    for c in range(s.contact_count):
+        impulse = s.problem.impulse[3 * c :]
+        is_loaded = impulse[0] > MIN_LOAD * s.weight * h
+        if is_loaded and s.status[c] == Status.ROLLING and not isfinite(s.mu[s.which[c]]):
+            required = max(required, plane_norm(impulse[1], impulse[2]) / impulse[0])
+            ideal += 1
+    return ideal >= 2 and required > LARGEST_FRICTION
+
+
+@routine
 def count_settled(s: TimeStepping, h: float) -> None:
     """Count the successive steps in which the same contacts carry loads, each with margin; event location may
     then resume with these contacts as constraints.
@@ -1105,4 +1131,6 @@ def take_time_steps(s: TimeStepping, start: float, h: float, first: int, count: 
             s.steps += 1
         if result is StepResult.ADVANCED and s.required > 0 and s.settled >= s.required:
             result = StepResult.SETTLED
+        elif result is StepResult.ADVANCED and is_strained(s, h):
+            result = StepResult.STRAINED
     return result
