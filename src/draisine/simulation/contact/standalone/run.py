@@ -352,9 +352,9 @@ def continue_steps(s: StandaloneRun, until: float) -> int:
         return StepFailure.SINGULAR_MASS
     elif result is StepResult.INFEASIBLE:
         return StepFailure.INFEASIBLE
-    elif result is StepResult.STRAINED:
-        if has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
-            return StepFailure.OVER_CONSTRAINED
+    is_strained = result is StepResult.STRAINED
+    if is_strained and has_stepped_conflict(r.arc.mode, r.near.features, s.steps, w, clock.time):
+        return StepFailure.OVER_CONSTRAINED
     if w.grid.block >= ADAPT_STEPS and adapt_step(w.grid, s.steps):
         return StepFailure.TOO_FAST
     return RunStatus.ARC_END if clock.time >= until else RunStatus.RESOLVED

@@ -455,9 +455,8 @@ class TimeStepper:
         code = step_code()
         while self.taken < last and self.t < until and not self.outcome:
             self._take_steps(until, last - self.taken)
-            if self.grid.block >= ADAPT_STEPS:
-                if code.adapt_step(self.grid, self.record):
-                    self._refuse_speed()
+            if self.grid.block >= ADAPT_STEPS and code.adapt_step(self.grid, self.record):
+                self._refuse_speed()
             if self.is_settled or self.is_over_constrained:
                 return
 

@@ -1,9 +1,9 @@
 """Torque limits of motors within a time step, as routines.
 
 Problem: a servo of gain k on a wheel of inertia J must be implicit in a step of length h, because explicit it
-is unstable for k h > 2 J. If the limit of its motor is reached at the start of the step, the derivative of the
-limited torque is zero or that of the torque-speed line. Then nothing in the equations of the step shows that
-the servo brakes as soon as the limit is left: the speed passes the command and alternates around it.
+is unstable for k h > 2 J. If the limit of its motor is reached at the start of the step, the derivative of
+the limited torque is zero or that of the torque-speed line. Then nothing in the equations of the step shows
+that the servo brakes as soon as the limit is left: the speed passes the command and alternates around it.
 
 Method: an active set. The supplied torque is piecewise linear in the requested torque u and in the joint rate
 w, eq. [motor-limits]. Each motor has a `MotorPiece`. The step is solved with the affine function of this

@@ -90,9 +90,7 @@ class StepResult(IntEnum):
     TURNED_OVER = 6  # the frame turned over
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
     SETTLED = 8  # contacts settled: the same ones carried loads with margin for `required` steps
-    STRAINED = (
-        9  # several ideal contacts carry loads, and one requires more friction than wheels have
-    )
+    STRAINED = 9  # ideal contacts required more friction than wheels have, see `is_strained`
 
 
 RATE_INCREMENT = 1e-6
@@ -250,12 +248,17 @@ MIN_LOAD = 0.01
 """Smallest normal force of a settled contact, as a fraction of the weight of the system; a contact with a
 smaller force may open at any moment.
 """
+NO_LOAD = 1e-8
+"""Normal force of a contact, as a fraction of the weight of the system, below which it carries no load. A
+contact that opens may have one of the size of rounding errors for one more step; the compliance of the solver
+has the same size.
+"""
 MAX_FRICTION_USE = 0.95
 """Largest friction force of a settled sticking contact, as a fraction of mu times its normal force; with a
 larger force it may slip at any moment.
 """
-LARGEST_FRICTION = 3.0
-"""Friction coefficient that no wheel has: rubber on dry asphalt has 0.8 to 1.2, racing tyres have 2."""
+LARGEST_FRICTION = 2.0
+"""Friction coefficient that no wheel has: rubber on dry asphalt has 0.8 to 1.2, racing tyres up to 2."""
 MAX_STEP_RESIDUAL = 1e-6
 """Residual of the contact problem, as a fraction of the largest contact velocity without impulses, above
 which a step counts as unsolved.
@@ -983,7 +986,7 @@ def classify_settled_contact(s: TimeStepping, c: int, h: float) -> Status:
 @routine
 def is_strained(s: TimeStepping, h: float) -> bool:
     """Return whether at least two ideal contacts carry loads, and one of them requires more friction than any
-    wheel has. Wheels that over-constrain the system on uneven ground do so at once: small differences of
+    wheel has. Wheels that over-constrain the system on uneven ground require it, because small differences of
     their rows oppose the whole drive.
     """
     ideal = 0
@@ -1005,7 +1008,7 @@ def count_settled(s: TimeStepping, h: float) -> None:
     count = 0
     same = True
     for c in range(s.contact_count):
-        if s.problem.impulse[3 * c] > 0.0:
+        if s.problem.impulse[3 * c] > NO_LOAD * s.weight * h:
             status = classify_settled_contact(s, c, h)
             is_listed = count < s.loaded_count and s.loaded[count] == s.which[c]
             if not is_listed or status is Status.OPEN or s.settled_status[count] != status:
@@ -1131,6 +1134,6 @@ def take_time_steps(s: TimeStepping, start: float, h: float, first: int, count: 
             s.steps += 1
         if result is StepResult.ADVANCED and s.required > 0 and s.settled >= s.required:
             result = StepResult.SETTLED
-        elif result is StepResult.ADVANCED and is_strained(s, h):
+        if result is StepResult.ADVANCED and is_strained(s, h):
             result = StepResult.STRAINED
     return result
