@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, gradient
+from draisine.control.servo import Servo
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.model import Body, Disc, Model, Wheel
@@ -15,6 +16,7 @@ from draisine.model.motion import sine
 from draisine.simulation.compare.compliant import Compliant
 from draisine.terrain import height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
+from simulation.contact.stepping.test_motors import spinner
 from simulation.contact.stepping.test_steps import Servos, machine
 
 G = 9.81
@@ -102,6 +104,15 @@ CASES = {
         "whipple", {"crown": 0.02}, {"forward_speed": 3.0, "lean_rate": 0.05}, 0.3, BICYCLE,
         {"forward_speed": 1e-4, "mB": 1e-2},
         {"terrain": kerb(at=1.4, rise=-0.03), "contact": steps(2e-3, mu=0.8)},
+    ),
+    "motor at its limits": (
+        spinner, {"limit": "line"}, {"wheel_spin_rate": 3.0}, 0.081, ["wheel_spin_rate", "yaw"],
+        {"wheel_spin_rate": 1e-4},
+        {
+            "terrain": plane(),
+            "law": Servo(["wheel_spin"], [20.0], damping=5.0, kind="speed"),
+            "contact": steps(1e-3, mu=0.8),
+        },
     ),
     "input": (
         "whipple", {}, RIDE, 0.2, BICYCLE, {"inputs.steer": 1e-3, "c": 1e-4},

@@ -32,6 +32,16 @@ def limit_motor_torques(model: Model, inputs: Array, joint_rates: Array) -> Arra
     return array(limited)
 
 
+def limited_joints(model: Model) -> list[int]:
+    """Return the indices of the joints whose motor limits their torque."""
+    return [
+        k
+        for k, joint in enumerate(model.joints)
+        if joint.motor is not None
+        and np.isfinite([joint.motor.torque, joint.motor.stall_torque]).any()
+    ]
+
+
 def generalised_input_force(
     tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array
 ) -> Array:

@@ -74,15 +74,22 @@ class Motor:
                 "which limits the torque at any speed."
             )
 
+    @property
+    def line_torque(self) -> float:
+        """The torque of the torque-speed line at rest, N m (or N); infinite without a line."""
+        if math.isinf(self.no_load_speed):
+            return math.inf
+        if math.isinf(self.stall_torque):
+            return LIMITED_SPEED_SLOPE * self.torque
+        return self.stall_torque
+
     def limit(self, request: Scalar, joint_rate: Scalar) -> Scalar:
         """Return the supplied torque for a requested one (N m or N) at a joint rate (rad/s or m/s)."""
         supplied = request
         if math.isfinite(self.torque):
             supplied = clip(supplied, -self.torque, self.torque)
         if math.isfinite(self.no_load_speed):
-            stall = self.stall_torque
-            if math.isinf(stall):
-                stall = LIMITED_SPEED_SLOPE * self.torque
+            stall = self.line_torque
             upper = stall * (1.0 - joint_rate / self.no_load_speed)
             lower = -stall * (1.0 + joint_rate / self.no_load_speed)
             supplied = clip(

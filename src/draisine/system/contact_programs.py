@@ -20,7 +20,7 @@ from draisine.codegen.derivative import retrace
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
-from draisine.mechanics.applied import ElementForces, generalised_input_force
+from draisine.mechanics.applied import ElementForces, generalised_input_force, limited_joints
 from draisine.mechanics.base import base_rates, base_rotation, expand_speeds, free_columns
 from draisine.mechanics.contact.elements import (
     REPORTED,
@@ -334,8 +334,9 @@ class TerrainDerivation:
 
     def _trace_motion(self) -> Program:
         """Return the program of the vehicle without ground: rates of the configuration, M and F of `M vdot
-        + F = C' lam`, the applied forces within F, rates of z, and the constraint rows that are active in
-        every contact mode (prescribed and guided joints, then couplings).
+        + F = C' lam`, the applied forces within F, rates of z, the constraint rows that are active in every
+        contact mode (prescribed and guided joints, then couplings), and the requested torques of motors with
+        limits.
         """
         M, F = self._mass_and_bias
         outputs: dict[str, Any] = {
@@ -346,6 +347,7 @@ class TerrainDerivation:
             "zdot": self._state_rates,
             **self._trace_permanent_rows(),
             "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],
+            "requested": [self.driven.requests[k] for k in limited_joints(self.model)],
         }
         return self._trace_program("motion", outputs)
 

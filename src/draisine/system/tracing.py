@@ -137,7 +137,9 @@ def rates_by_symbol(**rates: Any) -> dict[str, Any]:
 class Commanded:
     """Inputs of a model at one state under its control law."""
 
-    inputs: Array  # all inputs of the model: given inputs plus those of the control law
+    # all inputs of the model: given inputs plus those of the control law, limited by the motors
+    inputs: Array
+    requests: Array  # the same before the limitation
     guides: dict[int, Guide]  # guided joints, by joint index
     rates: Array  # time derivatives of the states of the control law
 
@@ -149,7 +151,7 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given_inputs: Array
     model = readings.tree.model
     if law is None:
         inputs = limit_motor_torques(model, given_inputs, readings.vel.rdot)
-        return Commanded(inputs, {}, array([0.0] * len(z)))
+        return Commanded(inputs, given_inputs, {}, array([0.0] * len(z)))
     names = list(model.inputs)
     try:
         commands, rates = call_law(law, readings, z)
@@ -178,8 +180,9 @@ def apply_law(law: Law | None, readings: Readings, z: Array, given_inputs: Array
             "number of its states."
         )
     state_rates = [_check_law_value(f"rate {k}", rate) for k, rate in enumerate(rates)]
-    inputs = limit_motor_torques(model, given_inputs + array(extra), readings.vel.rdot)
-    return Commanded(inputs, guides, array(state_rates))
+    requests = given_inputs + array(extra)
+    inputs = limit_motor_torques(model, requests, readings.vel.rdot)
+    return Commanded(inputs, requests, guides, array(state_rates))
 
 
 def _check_law_value(name: str, value: Any) -> Scalar:

@@ -183,6 +183,19 @@ def test_events_that_time_steps_replace_are_withdrawn(tmp_path):
     assert_allclose(found["end"], run.arcs[-1].y[-1], rtol=1e-9, atol=1e-9)
 
 
+@needs_node
+def test_a_simulator_refuses_ideal_wheels_that_over_constrain_the_machine(tmp_path):
+    """As a run in Python does, and at the same time."""
+    arguments, options = robot(2.0, solver="time_stepping")
+    contact = replace(options["contact"], mu=np.inf)
+    options |= {"contact": contact, "law": Servos(10.0, 0.05)}
+    with pytest.raises(draisine.errors.ContactSetError, match="over-constrain") as caught:
+        draisine.simulate(*arguments, **options)
+    found = run_page(tmp_path, arguments, options)
+    assert "over-constrain" in found["reasons"][found["status"]]
+    assert abs(found["time"] - caught.value.partial.t[-1]) < 2e-3
+
+
 ENGINE_PAGE = """
 import * as engine from "./engine.js";
 const run = engine.create("hill", JSON.parse(process.argv[2]), 0.8);

@@ -26,7 +26,18 @@ from draisine.simulation.contact.table import WheelOnFeature
 # Names of variables in the programs of `system.generic`: the inputs that form a state, and the
 # outputs of each program whose derivatives are needed.
 STATE_INPUTS = ("q", "p", "r", "v", "z")
-MOTION_OUTPUTS = ("flow", "M", "F", "applied", "zdot", "held", "held_c", "held_b", "held_gap")
+MOTION_OUTPUTS = (
+    "flow",
+    "M",
+    "F",
+    "applied",
+    "zdot",
+    "held",
+    "held_c",
+    "held_b",
+    "held_gap",
+    "requested",
+)
 ROW_OUTPUTS = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
 ELEMENT_OUTPUTS = ("push", "lift", "forces", "lifted", "rates")
 OBSERVE_OUTPUTS = ("outputs", "position", "output_rates")

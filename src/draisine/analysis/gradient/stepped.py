@@ -36,6 +36,12 @@ from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.stepping import step
 from draisine.simulation.contact.stepping.arc import TimeStepper
+from draisine.simulation.contact.stepping.motors import (
+    MotorPiece,
+    Motors,
+    find_piece,
+    piece_torque,
+)
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
@@ -164,6 +170,7 @@ class SteppedTangents:
         t = begin + 0.5 * h
         middle = self._move_at_constant_speeds(begin, state_with_derivatives, 0.5 * h)
         motion = self._free_motion(t, middle)
+        self._subtract_motor_excess(motion["F"], middle, motion["requested"])
         after = middle.copy()
         after[:, layout.v] = self._solve_speeds(t, h, middle, motion, contacts)
         out = self._move_at_constant_speeds(t, after, 0.5 * h)
@@ -411,7 +418,9 @@ class SteppedTangents:
         increments = step.RATE_INCREMENT * (1.0 + np.abs(midpoint_state[0, v]))
         shifted = np.repeat(midpoint_state[None], 1 + self.query.n, axis=0)
         shifted[1:, 0, v] += np.diag(increments)
-        total = -self._free_motion(t, shifted)["applied"]
+        motion = self._free_motion(t, shifted)
+        total = -motion["applied"]
+        self._subtract_motor_excess(total, shifted, motion["requested"])
         for contact in contacts:
             if contact.is_tyred:
                 # Use the load of the previous step. In the first step, the engine uses a share of
@@ -423,6 +432,26 @@ class SteppedTangents:
                 )
         A = np.moveaxis((total[1:] - total[0]) / increments[:, None, None], 0, 1)
         return 0.5 * (A + np.swapaxes(A, 1, 2))
+
+    def _subtract_motor_excess(
+        self, force: Floats, state_with_derivatives: Floats, requested: Floats
+    ) -> None:
+        """Subtract from a generalised force (..., 1 + k, n), in place, the torques by which the pieces of the
+        motors in the engine's last step exceed their limited torques at a state.
+        """
+        motors = self.stepper.record.motors
+        first = self.query.y.v.start
+        for i in range(motors.count):
+            piece = MotorPiece(motors.piece[i])
+            speed = motors.speed[i]
+            request = requested[..., i]
+            rate = state_with_derivatives[..., first + speed]
+            for place in np.ndindex(request.shape[:-1]):
+                u, w = request[place], rate[place]
+                actual = find_piece(motors, i, float(u[0]), float(w[0]))
+                if piece is not MotorPiece.EXPLICIT and piece is not actual:
+                    force[(*place, slice(None), speed)] -= _motor_torque(motors, i, piece, u, w)
+                    force[(*place, slice(None), speed)] += _motor_torque(motors, i, actual, u, w)
 
     def _relax_tyres(
         self,
@@ -451,6 +480,19 @@ class SteppedTangents:
                     t, final_state, contact, self._loads[contact.pair]
                 )["rates"]
                 result[:, first : first + rates.shape[1]] += step_length * rates
+
+
+def _motor_torque(motors: Motors, i: int, piece: MotorPiece, u: Floats, w: Floats) -> Floats:
+    """Return the torque of a piece of motor i with derivatives, (1 + k,), from the requested torque u and the
+    joint rate w with derivatives, (1 + k,).
+    """
+    torque = np.zeros_like(u)
+    torque[0] = piece_torque(motors, i, piece, float(u[0]), float(w[0]))
+    if piece is MotorPiece.REQUEST:
+        torque[1:] = u[1:]
+    elif piece is MotorPiece.UPPER_LINE or piece is MotorPiece.LOWER_LINE:
+        torque[1:] = -motors.stall_torque[i] / motors.no_load_speed[i] * w[1:]
+    return torque
 
 
 def _contact_status(record: step.TimeStepping, c: int) -> StepStatus:

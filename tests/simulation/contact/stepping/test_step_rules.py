@@ -339,6 +339,7 @@ def linear_forces(K):
     s = SimpleNamespace(
         motion=motion, x=v.copy(), middle=v.copy(), out=K @ v, shifted=np.zeros(n), applied=0,
         damping=np.zeros((n, n)), groups=int(group.max(initial=-1)) + 1, group=group, acting=acting,
+        motors=SimpleNamespace(count=0),
     )  # fmt: skip
     return s, calls
 

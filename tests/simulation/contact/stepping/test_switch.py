@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import draisine
 from draisine.codegen.targets.native import make_record
 from draisine.simulation.contact.event_driven.rank import make_rank_work
 from draisine.simulation.contact.event_driven.run_loop import EventCause
@@ -29,6 +30,8 @@ from draisine.simulation.contact.stepping.switch import (
     remember_event,
     require_after_change,
 )
+from draisine.terrain import height_field
+from simulation.contact.stepping.test_steps import Servos, machine
 
 H = 1e-3  # s
 
@@ -130,3 +133,27 @@ def test_a_branch_remembers_its_own_events():
     assert switch.recent_time[1] == 0.0
     assert copy.recent_time[0] == 1.0
     assert (switch.arcs, copy.arcs) == (2, 3)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_the_return_to_event_location_does_not_depend_on_searches(seed):
+    """With small margins features are searched up to ten times while contacts settle. The loads, and so the
+    decisions, are the same.
+    """
+    x, y = np.arange(-1.0, 2.0, 0.1), np.arange(-0.6, 0.65, 0.1)
+    heights = np.random.default_rng(seed).uniform(0.0, 0.01, (len(x), len(y)))
+    heights[(x < 0.15) | (x > 0.35)] = 0.0
+    ground = height_field(x, y, heights)
+    system = machine()
+    changes = []
+    for margin in (0.5, 0.02, 0.01):
+        contact = draisine.ContactOptions(mu=0.8, margin=margin)
+        options = {"terrain": ground, "law": Servos(10.0, 0.05), "contact": contact}
+        run = draisine.simulate(system, draisine.state(system), 1.3, **options)
+        kinds = ("time-stepping", "event-location")
+        changes.append([(event.kind, event.t) for event in run.events if event.kind in kinds])
+    assert changes[0][1][0] == "event-location"
+    for other in changes[1:]:
+        assert [kind for kind, _ in other] == [kind for kind, _ in changes[0]]
+        times = [[t for _, t in found] for found in (other, changes[0])]
+        np.testing.assert_allclose(*times, rtol=0, atol=1e-6)

@@ -14,6 +14,8 @@ from draisine.simulation.contact.kernels import CLOSED
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.switch import (
+    CONFLICT_MEMORY,
+    CONFLICT_STEPS,
     CROWDED_EVENTS,
     FIRST_SETTLED,
     MAX_PROJECTION,
@@ -48,6 +50,7 @@ def make_switch(**fields):
         "rank_count": 0, "ranks": np.zeros(switch.RANK_SETS, int), "rank_work": None, "arcs": 1,
         "rank_sets": np.zeros((switch.RANK_SETS, 13), int), "recent_count": 0, "watches_rank": True,
         "turn_entries": 4, "position_entries": 3, "required": FIRST_SETTLED, "is_settled": True,
+        "conflicts": 0, "conflict_time": -math.inf,
         "grid": SimpleNamespace(wheel_size=SIZE, given_step=1e-3, time_unit=0.1),
     }  # fmt: skip
     return SimpleNamespace(**(values | fields))
@@ -218,11 +221,23 @@ def test_loaded_contacts_become_closed_contacts():
 
 
 @pytest.mark.parametrize(("mu", "expected"), [(math.inf, True), (0.8, False)])
-def test_a_conflict_of_loaded_contacts(mu, expected, ranks):
+def test_a_conflict_of_loaded_contacts_in_several_steps(mu, expected, ranks):
     mode = make_mode()
     s = loaded((0, ROLLING), (2, ROLLING), mu=mu)
-    assert switch.has_stepped_conflict(mode, FEATURES, s, make_switch(), 0.0) is expected
+    w = make_switch()
+    for k in range(CONFLICT_STEPS - 1):
+        assert not switch.has_stepped_conflict(mode, FEATURES, s, w, 1e-3 * k)
+    assert switch.has_stepped_conflict(mode, FEATURES, s, w, 1e-3 * CONFLICT_STEPS) is expected
     assert mode.plan[CLOSED] == 0
+
+
+def test_conflicts_of_long_ago_are_forgotten(ranks):
+    mode = make_mode()
+    s = loaded((0, ROLLING), (2, ROLLING), mu=math.inf)
+    w = make_switch()
+    for k in range(2 * CONFLICT_STEPS):
+        t = 1.01e-3 * CONFLICT_MEMORY * k
+        assert not switch.has_stepped_conflict(mode, FEATURES, s, w, t)
 
 
 def project(monkeypatch, change, inside=(), most=4, rank=Rank.INDEPENDENT):

@@ -241,8 +241,10 @@ class Nearby:
         )
         names = ("features", "closed_status", "mu", "is_sharp")
         record.assign(**{name: enlarge(getattr(record, name), size) for name in names})
-        kept = 3 * size
-        record.assign(kept=np.zeros((kept, 3), np.int64), kept_impulses=np.zeros((kept, 4)))
+        kept = {
+            name: enlarge(getattr(record, name), 3 * size) for name in ("kept", "kept_impulses")
+        }
+        record.assign(**kept)
         record.assign(capacity=capacity, border_capacity=border_capacity)
 
     # --- the contacts found

@@ -1,6 +1,7 @@
 """Time stepping on a terrain: contacts and friction at impulse level, in steps without event location.
 
 - `step`: one step of Moreau and Jean's scheme, as routines.
+- `motors`: torque limits of motors within a step, as routines.
 - `grid`: a sequence of steps, the choice of their length, and their samples, as routines.
 - `search`: the contacts near the wheels, as routines.
 - `loop`: the steps of an arc with searches and choices of their length, as routines.

@@ -14,6 +14,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed, make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
+from draisine.mechanics.applied import limited_joints
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import make_impulse_problem
 from draisine.simulation.contact.event_driven.rank import make_rank_work
@@ -40,6 +41,7 @@ from draisine.simulation.contact.stepping.method_change import (
     leave_steps,
     return_to_steps,
 )
+from draisine.simulation.contact.stepping.motors import Motors
 from draisine.simulation.contact.stepping.search import search_for_steps
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
@@ -189,6 +191,25 @@ def copy_switch(switch: Switch) -> Switch:
     return copied
 
 
+def make_motors(query: ContactQuery) -> Motors:
+    """Return the torque limits of the motors of a system."""
+    model = query.machine.system.model
+    joints = limited_joints(model)
+    limits = [model.joints[k].motor for k in joints]
+    motors: Motors = make_record(
+        Motors,
+        count=len(joints),
+        speed=np.array([len(model.twist) + k for k in [*joints, 0]], np.int64),
+        torque=np.array([*(motor.torque for motor in limits if motor), 0.0]),
+        no_load_speed=np.array([*(motor.no_load_speed for motor in limits if motor), 0.0]),
+        stall_torque=np.array([*(motor.line_torque for motor in limits if motor), 0.0]),
+        requested=query.machine.motion.outputs.requested.start,
+        piece=len(joints) + 1,
+        slope=(len(joints) + 1, query.n),
+    )
+    return motors
+
+
 class TimeStepper:
     """Integrates a system on a terrain in time steps.
 
@@ -307,6 +328,7 @@ class TimeStepper:
             groups=int(group.max()) + 1,
             group=group,
             acting=acting,
+            motors=make_motors(query),
             along=query.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),
@@ -363,7 +385,8 @@ class TimeStepper:
         number of speeds.
         """
         most = self._most
-        sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
+        names = ("which", "status", "loaded", "settled_status", "warmed", "kept_loaded")
+        sizes = dict.fromkeys(names, most + 1)
         capacity: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
         capacity |= {
             "response": np.zeros((3 * most, n)),

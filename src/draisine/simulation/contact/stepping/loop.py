@@ -67,6 +67,8 @@ def begin_steps(s: StepLoop, t: float, y: Floats, h: float) -> None:
     steps.settled = 0
     steps.required = w.required if w.solver is SolverChoice.AUTO else 0
     steps.warmed_count = 0
+    steps.loaded_count = 0
+    steps.kept_count = -1
     steps.blocked = -1
     steps.accepts_blocked = False
     steps.airborne[: steps.wheels.size] = 0.0
@@ -112,13 +114,11 @@ def advance_steps(s: StepLoop, until: float, most: int) -> StepResult:
         if g.block < ADAPT_STEPS:
             result = take_valid_steps(s, until, most - taken)
             taken += steps.steps
-        if g.block >= ADAPT_STEPS and not is_interrupted(result):
-            if adapt_step(g, steps):
-                result = StepResult.TOO_FAST
-            elif s.method.solver is SolverChoice.AUTO and has_stepped_conflict(
-                s.mode, s.near.features, steps, s.method, g.time
-            ):
-                result = StepResult.OVER_CONSTRAINED
+        if result is StepResult.STRAINED:
+            has_conflict = has_stepped_conflict(s.mode, s.near.features, steps, s.method, g.time)
+            result = StepResult.OVER_CONSTRAINED if has_conflict else StepResult.ADVANCED
+        if g.block >= ADAPT_STEPS and not is_interrupted(result) and adapt_step(g, steps):
+            result = StepResult.TOO_FAST
     s.method.is_settled = result is StepResult.SETTLED
     steps.steps = taken
     return result
@@ -126,11 +126,12 @@ def advance_steps(s: StepLoop, until: float, most: int) -> StepResult:
 
 @routine
 def is_interrupted(result: StepResult) -> bool:
-    """Return whether Python has to act before the steps go on."""
+    """Return whether Python has to act before the steps go on, or the run ends."""
     is_stopped = result is StepResult.NOT_FINITE or result is StepResult.SINGULAR_MASS
+    is_refused = result is StepResult.OVER_CONSTRAINED
     is_full = result is StepResult.TOO_MANY_CONTACTS or result is StepResult.SAMPLES_FULL
     is_blocked = result is StepResult.LEFT_SURROUNDINGS or result is StepResult.INFEASIBLE
-    return is_stopped or is_full or is_blocked
+    return is_stopped or is_refused or is_full or is_blocked
 
 
 @routine

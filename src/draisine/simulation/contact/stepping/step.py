@@ -11,7 +11,7 @@ A step of length h goes from (q, v) to (q+, v+), eq. [moreau-jean]:
 A is the symmetric part of -dQ/dv, by differences; Q are the applied forces, those without a potential. A
 makes servos, dampers, joint friction and tyres implicit: explicit, a servo of gain k on a free wheel of
 inertia J is unstable for k h > 2 J. The antisymmetric part stays explicit, so that the Delassus matrix is
-symmetric.
+symmetric. Torques of motors at their limits are implicit by an active set (`motors`).
 
 The gap at mid-step enters with the factor 1 / h: a penetration is gone after two steps. With 2 / h the
 end position would be exact, but the load of a resting wheel would alternate from step to step
@@ -68,6 +68,14 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
 )
 from draisine.simulation.contact.status import Status, count_rows
+from draisine.simulation.contact.stepping.motors import (
+    MOTOR_PASSES,
+    Motors,
+    begin_motors,
+    excess_torque,
+    make_explicit,
+    update_motors,
+)
 
 
 class StepResult(IntEnum):
@@ -85,6 +93,7 @@ class StepResult(IntEnum):
     TOO_FAST = 9  # a wheel moves by more than its size in the shortest step
     OVER_CONSTRAINED = 10  # ideal contacts over-constrain the system
     SAMPLES_FULL = 11  # the samples of the next steps cannot be stored
+    STRAINED = 12  # ideal contacts required more friction than wheels have, see `is_strained`
 
 
 RATE_INCREMENT = 1e-6
@@ -152,6 +161,7 @@ class TimeStepping(Record):
     group: Integers  # (n) group of each speed, -1 for none
     # (groups n) speed of each group on which each applied force depends, -1 for none
     acting: Integers
+    motors: Motors  # torque limits of the motors
 
     # State
     x: Floats  # input of all programs
@@ -218,6 +228,10 @@ class TimeStepping(Record):
     # number of successive steps in which the same contacts carried loads with margin
     settled: int = 0
 
+    # Contacts whose indices a search changes
+    kept_count: int = -1  # number of contacts that the present search keeps; -1 if there is none
+    kept_loaded: Integers  # (k) place of each loaded contact in `NearbyContacts.kept`
+
     # Measures of accuracy
     steps: int = 0  # number of steps taken in the last call
     unsolved: int = 0  # number of steps with a residual above MAX_STEP_RESIDUAL
@@ -237,10 +251,17 @@ MIN_LOAD = 0.01
 """Smallest normal force of a settled contact, as a fraction of the weight of the system; a contact with a
 smaller force may open at any moment.
 """
+NO_LOAD = 1e-8
+"""Normal force of a contact, as a fraction of the weight of the system, below which it carries no load. A
+contact that opens may have one of the size of rounding errors for one more step; the compliance of the solver
+has the same size.
+"""
 MAX_FRICTION_USE = 0.95
 """Largest friction force of a settled sticking contact, as a fraction of mu times its normal force; with a
 larger force it may slip at any moment.
 """
+LARGEST_FRICTION = 2.0
+"""Friction coefficient that no wheel has: rubber on dry asphalt has 0.8 to 1.2, racing tyres up to 2."""
 MAX_STEP_RESIDUAL = 1e-6
 """Residual of the contact problem, as a fraction of the largest contact velocity without impulses, above
 which a step counts as unsolved.
@@ -566,6 +587,9 @@ def add_applied_derivative(s: TimeStepping) -> None:
     n = m.speeds
     v = s.x[m.x_v :]
     before = s.middle[m.y_v :]
+    motors = s.motors
+    for i in range(motors.count):
+        motors.slope[i, :n] = 0.0
     for g in range(s.groups):
         for j in range(n):
             if s.group[j] == g:
@@ -576,6 +600,15 @@ def add_applied_derivative(s: TimeStepping) -> None:
             if speed >= 0:
                 change = s.shifted[s.applied + i] - s.out[s.applied + i]
                 s.damping[speed, i] -= change / (RATE_INCREMENT * (1.0 + abs(before[speed])))
+        for i in range(motors.count):
+            speed = s.acting[g * n + motors.speed[i]]
+            if speed >= 0:
+                increment = RATE_INCREMENT * (1.0 + abs(before[speed]))
+                k = motors.requested + i
+                motors.slope[i, speed] = (s.shifted[k] - s.out[k]) / increment
+                change = excess_torque(motors, i, s.shifted, v)
+                change -= excess_torque(motors, i, s.out, before)
+                s.damping[speed, motors.speed[i]] -= change / increment
         for j in range(n):
             if s.group[j] == g:
                 v[j] = before[j]
@@ -629,16 +662,21 @@ def factor_step_matrix(s: TimeStepping, h: float) -> bool:
     """
     m = s.motion
     n = m.speeds
-    differentiate_rates(s, h)
     largest = 0.0
     for i in range(n):
         largest = max(largest, s.out[m.M + i * n + i])
-    for attempt in range(3):
+    differentiate_rates(s, h)
+    for attempt in range(4):
+        if attempt == 1:
+            # The limited torques of motors may be stable where the requested ones are not.
+            if not make_explicit(s.motors, s.out, s.middle[m.y_v :]):
+                continue
+            differentiate_rates(s, h)
         for i in range(n):
             s.mass[i, :n] = s.out[m.M + i * n :][:n]
-            if attempt == 0:
+            if attempt < 2:
                 s.mass[i, :n] += h * s.damping[i, :n]
-            if attempt == 2:
+            if attempt == 3:
                 s.mass[i, i] += MASS_RIDGE * largest
         if factor_semidefinite(s.mass, n, 0.0) == 0:
             return True
@@ -717,6 +755,8 @@ def compute_free_speeds(s: TimeStepping, h: float) -> None:
     n = m.speeds
     J = s.out[m.held :]
     s.free[:n] = -h * s.out[m.F :][:n]
+    for i in range(s.motors.count):
+        s.free[s.motors.speed[i]] += h * excess_torque(s.motors, i, s.out, s.middle[m.y_v :])
     for c in range(s.contact_count):
         if s.tyred[s.which[c]]:
             add_tyre_forces(s, c, s.seen[c], h, s.free)
@@ -800,6 +840,29 @@ def solve_step(s: TimeStepping, h: float) -> float:
     s.after[:n] = s.free[:n]
     for i in range(3 * s.contact_count):
         s.after[:n] += p.impulse[i] * s.response[i, :n]
+    return residual
+
+
+@routine
+def solve_step_with_motors(s: TimeStepping, h: float) -> float:
+    """Solve the step until the torques of all motors are within their limits at its end; return the residual
+    of Coulomb's law, or -1 if the mass matrix is not positive definite.
+    """
+    m = s.motion
+    before = s.middle[m.y_v :]
+    begin_motors(s.motors, s.out, before)
+    residual = 0.0
+    passes = 0
+    is_solved = False
+    while not is_solved:
+        if not factor_step_matrix(s, h) or not factor_equalities(s):
+            return -1.0
+        assemble_delassus(s)
+        residual = solve_step(s, h)
+        passes += 1
+        is_solved = update_motors(s.motors, s.out, before, s.after, m.speeds)
+        if passes == MOTOR_PASSES - 1 and not is_solved:
+            is_solved = not make_explicit(s.motors, s.out, before)
     return residual
 
 
@@ -924,6 +987,23 @@ def classify_settled_contact(s: TimeStepping, c: int, h: float) -> Status:
 
 
 @routine
+def is_strained(s: TimeStepping, h: float) -> bool:
+    """Return whether at least two ideal contacts carry loads, and one of them requires more friction than any
+    wheel has. Wheels that over-constrain the system on uneven ground require it, because small differences of
+    their rows oppose the whole drive.
+    """
+    ideal = 0
+    required = 0.0
+    for c in range(s.contact_count):
+        impulse = s.problem.impulse[3 * c :]
+        is_loaded = impulse[0] > MIN_LOAD * s.weight * h
+        if is_loaded and s.status[c] == Status.ROLLING and not isfinite(s.mu[s.which[c]]):
+            required = max(required, plane_norm(impulse[1], impulse[2]) / impulse[0])
+            ideal += 1
+    return ideal >= 2 and required > LARGEST_FRICTION
+
+
+@routine
 def count_settled(s: TimeStepping, h: float) -> None:
     """Count the successive steps in which the same contacts carry loads, each with margin; event location may
     then resume with these contacts as constraints.
@@ -931,7 +1011,7 @@ def count_settled(s: TimeStepping, h: float) -> None:
     count = 0
     same = True
     for c in range(s.contact_count):
-        if s.problem.impulse[3 * c] > 0.0:
+        if s.problem.impulse[3 * c] > NO_LOAD * s.weight * h:
             status = classify_settled_contact(s, c, h)
             is_listed = count < s.loaded_count and s.loaded[count] == s.which[c]
             if not is_listed or status is Status.OPEN or s.settled_status[count] != status:
@@ -1018,10 +1098,9 @@ def take_time_step(s: TimeStepping, t: float, h: float) -> StepResult:
     if not find_contacts(s, h):
         return StepResult.TOO_MANY_CONTACTS
     choose_statuses(s)
-    if not factor_step_matrix(s, h) or not factor_equalities(s):
+    residual = solve_step_with_motors(s, h)
+    if residual < 0.0:
         return StepResult.SINGULAR_MASS
-    assemble_delassus(s)
-    residual = solve_step(s, h)
     # Discard a state that is not finite; the state before the step remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
@@ -1058,4 +1137,6 @@ def take_time_steps(s: TimeStepping, start: float, h: float, first: int, count: 
             s.steps += 1
         if result is StepResult.ADVANCED and s.required > 0 and s.settled >= s.required:
             result = StepResult.SETTLED
+        if result is StepResult.ADVANCED and is_strained(s, h):
+            result = StepResult.STRAINED
     return result

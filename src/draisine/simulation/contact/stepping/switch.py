@@ -56,6 +56,12 @@ the number of settled steps that the next resumption requires.
 """
 MOST_SETTLED = 1 << 20
 """Upper bound of the number of settled steps (same loaded contacts) before event location resumes."""
+CONFLICT_STEPS = 5
+"""Number of time steps in which ideal contacts over-constrain the system before the run ends. When wheels
+cross an edge one after the other, an impact lets them do so for a step or two, and then separates them.
+"""
+CONFLICT_MEMORY = 1000.0
+"""Time without a conflict of ideal contacts after which earlier ones are forgotten, in longest time steps."""
 MAX_PROJECTION = 1e-4
 """Largest change of a state by the projection onto the contact constraints, as a fraction of the wheel size
 for positions and in rad for angles.
@@ -118,6 +124,10 @@ class Switch(Record):
     required: int = FIRST_SETTLED  # number of settled steps before event location resumes
     resumed: float = NEVER  # s, time at which event location resumed last
 
+    # Ideal contacts that over-constrain the system
+    conflicts: int = 0  # number of latest time steps in which they did
+    conflict_time: float = NEVER  # s, end of the last of them
+
     # Rank of the rolling contacts
     watches_rank: bool = True
     rank_count: int = 0  # number of contact sets whose rank is cached
@@ -147,6 +157,8 @@ def begin_switch(w: Switch) -> None:
     w.is_settled = False
     w.required = FIRST_SETTLED
     w.resumed = NEVER
+    w.conflicts = 0
+    w.conflict_time = NEVER
     w.watches_rank = True
     w.rank_count = 0
     w.recent_count = 0
@@ -375,13 +387,19 @@ def close_loaded_contacts(mode: ContactMode, s: TimeStepping) -> None:
 def has_stepped_conflict(
     mode: ContactMode, features: Integers, s: TimeStepping, w: Switch, t: float
 ) -> bool:
-    """Return whether ideal contacts that carry a load in time stepping over-constrain the system at time t
-    (s).
+    """Return whether the ideal contacts that carry loads over-constrain the system at time t (s), the end of
+    a step in which they required more friction than any wheel has, and did so in `CONFLICT_STEPS` steps.
     """
     close_loaded_contacts(mode, s)
     has_conflict = has_ideal_conflict(mode, features, s.mu, w, t, s.y)
     mode.plan[CLOSED] = 0
-    return has_conflict
+    if not has_conflict:
+        return False
+    if t - w.conflict_time > CONFLICT_MEMORY * longest_step(w.grid):
+        w.conflicts = 0
+    w.conflict_time = t
+    w.conflicts += 1
+    return w.conflicts >= CONFLICT_STEPS
 
 
 @routine
