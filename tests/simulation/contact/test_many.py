@@ -260,6 +260,27 @@ def test_reused_records_do_not_change_a_run(bicycle, solver):
             assert np.array_equal(ours.y, theirs.y)
 
 
+def test_records_of_smooth_ground_serve_larger_meshes(bicycle):
+    """A mesh that needs more contacts than the smooth ground before it enlarges its records."""
+    start = state(bicycle, forward_speed=4.6)
+    contact = ContactOptions(mu=0.8)
+    size = {"at": 1.5, "length": 4.0, "width": 3.0}
+    smooth = rough(0.005, 0.5, smooth=True, **size)
+    mesh = rough(0.01, 0.05, **size)
+    contact_query._last.query = None
+    alone = simulate(bicycle, start, 0.5, terrain=mesh, contact=contact)
+    contact_query._last.query = None
+    simulate(bicycle, start, 0.5, terrain=smooth, contact=contact)
+    query = contact_query._last.query
+    record = query.driver.near.record
+    cells, capacity = len(record.contacts.cells), record.capacity
+    after = simulate(bicycle, start, 0.5, terrain=mesh, contact=contact)
+    assert contact_query._last.query is query
+    # Otherwise this test would not cover what it is for.
+    assert cells > 1 and query.driver.near.record.capacity > capacity
+    assert arrays(after) == arrays(alone)
+
+
 def test_a_thread_reuses_its_query(bicycle, monkeypatch):
     """A thread makes one query of the machine, however many runs and grounds there are."""
     contact_query._last.query = None

@@ -235,7 +235,8 @@ class Nearby:
         per_contact = dict.fromkeys((*INTEGER_COLUMNS, *FLOAT_COLUMNS), size)
         per_contact |= {"features": size * FEATURE, "borders": 7 * (border_capacity + 1)}
         per_contact |= {"first": size + 1, "low": 3 * size, "high": 3 * size}
-        per_contact |= {"cells": max(1, PATCH * cells)}
+        # A record that has served smooth ground keeps its cells on a ground without patches.
+        per_contact |= {"cells": max(1, PATCH * cells, len(contacts.cells))}
         contacts.assign(
             **{name: enlarge(getattr(contacts, name), n) for name, n in per_contact.items()}
         )
