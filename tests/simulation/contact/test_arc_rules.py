@@ -133,18 +133,23 @@ def record(monkeypatch, **given):
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_trial_step_is_that_of_the_last_stage_if_all_stages_exist(monkeypatch, fails):
-    c = make_arc()
+    """Stages lie before the jump of the inputs at 10.2 s, although the middle of the step is at 10.25 s."""
+    c = make_arc(last_time=10.2)
+    c.stages.method[arcs.NODE_OFFSET :] = 0.5
     into = np.zeros(2)
     stages = []
     monkeypatch.setattr(
         arcs, "compute_stage_state", lambda g, stage, h, x: x.__setitem__(slice(2), 10.0 * stage)
     )
-    monkeypatch.setattr(
-        arcs, "flow", lambda *_: stages.append(0) or int(fails and len(stages) == 3)
-    )
+
+    def flow(s, rates, lam):
+        stages.append(s.x[0])
+        return int(fails and len(stages) == 3)
+
+    monkeypatch.setattr(arcs, "flow", flow)
     assert arcs.take_trial_step(c, 0.5, into) != fails
     assert into[0] == 10.0 * len(stages)
-    assert len(stages) == (3 if fails else arcs.FIRST_DENSE_STAGE - 1)
+    assert stages == [10.2] * (3 if fails else arcs.FIRST_DENSE_STAGE - 1)
 
 
 @pytest.mark.parametrize("fails", [False, True])
