@@ -1,6 +1,7 @@
 """Stepping from outside: any slicing of time gives the bits of one run."""
 
 import math
+import tracemalloc
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -432,3 +433,22 @@ def test_an_impact_model_that_refuses_stops_a_ride_where_it_was():
             ride.step(0.1)
         assert ride.time == pytest.approx(0.2, abs=1e-3)
         assert np.isfinite(ride.state.v).all()
+
+
+def test_memory_does_not_grow_with_constant_inputs():
+    """A bicycle rolls on a plane terrain for 12 s without a change of the inputs. Its states need 0.5 MB
+    in the last third. The samples of a single integration step need up to 0.1 MB.
+    """
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(bicycle, forward_speed=6.0, lean_rate=0.05)
+    ride = Stepper(
+        bicycle, start, terrain=plane(), contact=ContactOptions(mu=0.8), numerics=Numerics(dt=1e-3)
+    )
+    sizes = []
+    tracemalloc.start()
+    for _ in range(3):
+        for _ in range(4000):
+            ride.step(1e-3)
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert sizes[2] - sizes[1] < 200_000

@@ -398,13 +398,26 @@ class UnilateralSteps:
 
     def _take_events(self) -> tuple[Event, ...]:
         """Return the events since the last call, and discard the stored past of the run."""
-        events = tuple(self.run.events[self.reported :])
-        count = len(self.run.events)
-        self.run.forget_past()
-        self.reported = len(self.run.events)
+        run = self.run
+        events = tuple(run.events[self.reported :])
+        # The branch has its own copies of the lists, which begin with the same past, and later becomes the
+        # run: what it has not forgotten would be copied from branch to branch.
+        past: list[tuple[list[Any], list[Any], int]] = []
         if self.ahead is not None:
-            # The branch has its own copy of the event list, and later becomes the run.
-            del self.ahead.events[: count - self.reported]
+            ahead = self.ahead
+            pairs = (
+                (run.events, ahead.events),
+                (run.arcs, ahead.arcs),
+                (run.samples, ahead.samples),
+                (run.grazes, ahead.grazes),
+            )
+            for own, copy in pairs:
+                if own and copy and own[0] is copy[0]:
+                    past.append((own, copy, len(own)))
+        run.forget_past()
+        self.reported = len(run.events)
+        for own, copy, count in past:
+            del copy[: count - len(own)]
         return events
 
     def release(self) -> None:
