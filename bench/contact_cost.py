@@ -1,20 +1,24 @@
-"""Processor time of runs with contacts: `python bench/contact_cost.py {runs,engines,stepper,rough,hour}`.
+"""Processor time of runs with contacts: `python bench/contact_cost.py WHAT`, where WHAT is one of
 
 runs       short runs: the ramp jump, the bicycle without guards, 4 to 12 wheels on a plane
 engines    the same motion with ideal contacts, and with unilateral ones that stay closed
 stepper    microseconds per step of 1 ms, with inputs that stay or change at every step
 rough      the bicycle on ideal discs over rough ground, beside MuJoCo in steps of 1 ms, per simulated second
 hour       TurtleBot3 drives circles on hills for an hour in a `Stepper`: cost per step in blocks of time
+circle     the same with constant inputs on a plane, in both methods: cost per step, and memory
 
 To compare two commits, run it in a worktree of each, in turns: the least of several runs is printed. The
-exit code of `hour` is 1 if the last block costs more than 1.5 times the first one.
+exit code of `hour` and `circle` is 1 if the last block costs more than 1.5 times the first one, that of
+`circle` also if the memory grows.
 """
 
 import argparse
 import math
+import resource
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -31,6 +35,7 @@ from robots import WheelServos, hills, system_of
 
 DT = 1e-3  # s, step of a stepper
 GROWTH = 1.5  # of the cost of the first block of an hour
+MEMORY_GROWTH = 2.0  # MB
 SPEED, TURN = 0.2, 0.3  # m/s and rad/s of the circles
 CENTRE = np.array([1.5, 0.0])  # m, of the circles, on the hills
 RETURN = 2.0  # 1/m; relative change of the turn per offset of the circle's centre along the heading
@@ -259,15 +264,50 @@ def hour(until, blocks=12):
     return int(costs[-1] > GROWTH * costs[0])
 
 
+def circle(until, blocks=60):
+    """Print the cost per step and the memory of an hour of driving in a circle with constant inputs; return
+    whether one of them grows.
+    """
+    robot, radius, half_track = system_of("turtlebot3"), 0.033, 0.08
+    rates = {
+        side: (SPEED + sign * TURN * half_track) / radius
+        for side, sign in (("left", -1.0), ("right", 1.0))
+    }
+    grows = False
+    for solver in ("auto", "time_stepping"):
+        ride = Stepper(
+            robot, state(robot, x=0.3), terrain=plane(), law=WheelServos(rates, 0.05),
+            contact=ContactOptions(mu=0.8, solver=solver), numerics=Numerics(dt=DT),
+        )  # fmt: skip
+        steps = round(until / DT / blocks)
+        costs, sizes = [], []
+        for _ in range(blocks):
+            began = time.process_time()
+            for _ in range(steps):
+                ride.step(DT)
+            costs.append(1e6 * (time.process_time() - began) / steps)
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            sizes.append(pages * resource.getpagesize() / 1e6)
+        print(
+            f"{solver:13} first block {costs[0]:.2f} us per step, last {costs[-1]:.2f}; "
+            f"memory {sizes[1]:.1f} and {sizes[-1]:.1f} MB",
+            flush=True,
+        )
+        grows = grows or costs[-1] > GROWTH * costs[0] or sizes[-1] > sizes[1] + MEMORY_GROWTH
+    return int(grows)
+
+
 def main():
     """Run one of the benches; return its exit code."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("runs", "engines", "stepper", "rough", "hour"))
-    parser.add_argument("--until", type=float, default=3600.0, help="simulated time of `hour`, s")
+    parser.add_argument("what", choices=("runs", "engines", "stepper", "rough", "hour", "circle"))
+    parser.add_argument(
+        "--until", type=float, default=3600.0, help="simulated time of `hour` and `circle`, s"
+    )
     given = parser.parse_args()
-    if given.what == "hour":
-        return hour(given.until)
+    if given.what in ("hour", "circle"):
+        return (hour if given.what == "hour" else circle)(given.until)
     benches = {"runs": runs, "engines": engines, "stepper": stepper, "rough": rough}
     return benches[given.what]()
 
