@@ -198,6 +198,72 @@ def test_an_event_ends_an_arc(monkeypatch):
     assert limits == [100, 60]
 
 
+def advance(monkeypatch, r, results):
+    """Advance by up to 100 steps and 3 events, with given results (status, steps, time) of the run loop; the
+    limits that remain are recorded.
+    """
+    rest = iter(results)
+    limits = []
+
+    def run(r, steps, events):
+        limits.append((steps, events))
+        status, r.arc.clock.steps, r.arc.clock.time = next(rest)
+        return status
+
+    record(
+        monkeypatch, run_arcs=run, begin_cause=lambda r, cause: limits.append(cause),
+        set_limits=lambda r, steps, events: r.progress.assign(
+            most_steps=steps, most_events=events, taken=0
+        ),
+    )  # fmt: skip
+    return run_loop.advance_events(r, 100, 3), limits
+
+
+def test_events_go_on_after_a_jump_of_the_inputs(monkeypatch):
+    """At 20 s an input jumps, at 30 s the call ends. Each part has its own limits."""
+    r = make_loop(end_time=30.0)
+    status, limits = advance(
+        monkeypatch, r, [(RunStatus.ARC_END, 40, 20.0), (RunStatus.ARC_END, 25, 30.0)]
+    )
+    assert status is RunStatus.ARC_END
+    assert limits == [(100, 3), EventCause.INPUT, (100, 3)]
+    assert r.arc.clock.steps == 25
+    assert not r.progress.waits
+
+
+@pytest.mark.parametrize("status", [RunStatus.PAUSED, RunStatus.LOG_FULL, RunStatus.FALL])
+def test_other_ends_of_an_arc_end_the_call(monkeypatch, status):
+    r = make_loop()
+    assert advance(monkeypatch, r, [(status, 40, 20.0)]) == (status, [(100, 3)])
+    assert r.arc.clock.steps == 40
+
+
+def test_a_call_goes_on_with_its_limits_after_a_task_of_python(monkeypatch):
+    """Of 100 steps 40 and 25 are taken before a mode is compiled and records are enlarged."""
+    r = make_loop()
+    given = [
+        (RunStatus.UNKNOWN_MODE, 40),
+        (RunStatus.TOO_MANY_CONTACTS, 25),
+        (RunStatus.PAUSED, 35),
+    ]
+    left = [100, 60, 35]
+    for (status, steps), most in zip(given, left, strict=True):
+        assert advance(monkeypatch, r, [(status, steps, 10.0)]) == (status, [(most, 3)])
+        assert r.progress.waits == (status is not RunStatus.PAUSED)
+    assert r.arc.clock.steps == 100
+    assert advance(monkeypatch, r, [(RunStatus.PAUSED, 7, 10.0)])[1] == [(100, 3)]
+    assert r.arc.clock.steps == 7
+
+
+@pytest.mark.parametrize("status", list(RunStatus))
+def test_tasks_of_python(status):
+    """A mode is compiled, records are enlarged, an impact is resolved, an edge of moving ground is judged."""
+    tasks = (
+        RunStatus.UNKNOWN_MODE, RunStatus.TOO_MANY_CONTACTS, RunStatus.IMPACT, RunStatus.SHARP_FEATURE,
+    )  # fmt: skip
+    assert run_loop.needs_python(status) == (status in tasks)
+
+
 @pytest.mark.parametrize(
     ("loaded", "opens", "takes", "expected", "opened"),
     [

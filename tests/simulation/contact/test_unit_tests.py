@@ -16,14 +16,14 @@ TESTS = Path(__file__).parent
 UNIT_TESTS = (
     "test_*_rules.py", "test_rules.py", "test_decisions.py", "test_guards.py", "test_rank.py",
     "complementarity/test_*.py", "stepping/test_*_rules.py", "stepping/test_step_equations.py",
-    "stepping/test_switch.py",
+    "stepping/test_switch.py", "stepping/test_motors.py", "stepping/test_ideal.py",
 )  # fmt: skip
 """Modules that call single routines."""
 
 ARITHMETIC = {
     "skips zeros of a matrix, without an effect on the result": (
         "add_outer_products",
-        "divide_load",
+        "divide_lower_transposed",
         "divide_transposed",
     ),
     "computes with G in place of C where they differ": ("eliminate_right_side", "scale_columns"),

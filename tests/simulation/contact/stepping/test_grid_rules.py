@@ -223,6 +223,25 @@ def test_samples_that_are_due_within_a_step_are_interpolated(number, end, times)
     assert r.energies[: r.count, 0].tolist() == [7.0] * len(times)
 
 
+@pytest.mark.parametrize(
+    ("steps", "dt", "capacity", "expected"),
+    [
+        (10, 0.25, 34, True),
+        (10, 0.25, 33, False),
+        (10, 2.0, 16, True),
+        (10, 2.0, 15, False),
+        (10, math.inf, 0, True),
+    ],
+)
+def test_room_for_the_samples_of_the_next_steps(steps, dt, capacity, expected):
+    """Steps of 0.5 s, and 1 % of it if a remainder joins the last one. A step has at most 2.02 samples every
+    0.25 s, or 0.2525 every 2 s, and one at its end: 30.2 and 12.5 of ten steps; one more and three exist.
+    """
+    r = SimpleNamespace(dt=dt, count=3, capacity=capacity)
+    assert SHORTEST_REMAINDER_RATIO == 0.01
+    assert grid.can_store_samples(make_grid(h=0.5), r, steps) == expected
+
+
 def sampled(dt):
     """Return a record of samples with two sums, of which one step adds (1, 2)."""
     return SimpleNamespace(

@@ -213,6 +213,65 @@ def test_pieces_join_to_the_limited_torque(limit):
 
 
 @pytest.mark.parametrize(
+    ("limit", "sign", "rate", "torque", "piece"),
+    [
+        ("torque", 1.0, 99.0, 0.5, PIECES.UPPER_TORQUE),
+        ("torque", -1.0, 99.0, 0.5, PIECES.LOWER_TORQUE),
+        ("line", 1.0, 0.0, 0.8, PIECES.UPPER_TORQUE),
+        ("line", 1.0, 15.0, 0.4, PIECES.UPPER_LINE),
+        ("line", -1.0, 15.0, 1.2, PIECES.LOWER_TORQUE),
+        ("line", -1.0, -15.0, 0.4, PIECES.LOWER_LINE),
+        ("line", 1.0, 30.0, 0.0, PIECES.UPPER_ZERO),
+        ("line", 1.0, 45.0, -0.4, PIECES.UPPER_ZERO),
+        ("line", -1.0, -45.0, -0.4, PIECES.LOWER_ZERO),
+        ("line alone", 1.0, -15.0, 1.2, PIECES.UPPER_LINE),
+    ],
+)
+def test_the_limit_at_a_rate(limit, sign, rate, torque, piece):
+    """Torques of at most 0.5 N m; a torque-speed line from 0.8 N m at rest to zero at 30 rad/s."""
+    m = limits(LIMITS[limit])
+    assert motors.line_torque(m, 0, sign, rate) == pytest.approx(torque)
+    assert motors.find_limit_piece(m, 0, sign, rate) is piece
+
+
+@pytest.mark.parametrize(
+    ("speed", "expected"),
+    [(0, 1.0 - 0.2 * 3.0 - 0.5 * 0.1 * 5.0), (1, 1.0 - 0.5 * 0.2 * 3.0 - 0.1 * 5.0)],
+)
+def test_the_request_at_the_end_of_a_step(speed, expected):
+    """Speeds change by 3 and 5; the request of 1 N m has the slopes -0.2 and -0.1. Only half of the slope
+    about another speed is symmetric, and so implicit.
+    """
+    m = limits(LIMITS["torque"])
+    m.speed, m.slope = [speed], np.array([[-0.2, -0.1]])
+    before, after = np.array([1.0, 1.0]), np.array([4.0, 6.0])
+    request = motors.predict_request(m, 0, np.array([1.0]), before, after, 2)
+    assert request == pytest.approx(expected)
+
+
+UPPER = (PIECES.UPPER_TORQUE, PIECES.UPPER_LINE, PIECES.UPPER_ZERO)
+LOWER = (PIECES.LOWER_TORQUE, PIECES.LOWER_LINE, PIECES.LOWER_ZERO)
+
+
+def test_adjacent_pieces_share_an_end():
+    """The request has an end in common with all others, the line with both flat parts of its limit."""
+    pieces = (PIECES.REQUEST, *UPPER, *LOWER)
+    for piece in pieces:
+        assert motors.is_adjacent(piece, PIECES.REQUEST)
+        assert motors.is_adjacent(PIECES.REQUEST, piece)
+    for limit, other in ((UPPER, LOWER), (LOWER, UPPER)):
+        torque, line, zero = limit
+        assert motors.is_adjacent(torque, line)
+        assert motors.is_adjacent(line, torque)
+        assert motors.is_adjacent(line, zero)
+        assert not motors.is_adjacent(torque, zero)
+        assert not motors.is_adjacent(zero, torque)
+        for piece in limit:
+            for opposite in other:
+                assert not motors.is_adjacent(piece, opposite)
+
+
+@pytest.mark.parametrize(
     ("piece", "target", "following"),
     [
         (PIECES.REQUEST, PIECES.LOWER_TORQUE, PIECES.LOWER_TORQUE),
@@ -244,6 +303,20 @@ def test_the_piece_follows_the_request_at_the_end_of_the_step(slope, after, piec
     assert m.piece[0] is PIECES.UPPER_TORQUE
     assert motors.update_motors(m, out, before, np.array([after]), 1) is is_same
     assert m.piece[0] is piece
+
+
+@pytest.mark.parametrize(("requested", "is_same"), [(1.0, False), (0.4, True)])
+def test_a_torque_that_grows_with_its_rate_is_explicit(requested, is_same):
+    """The step is solved again only if the limit changes the torque at its start. Afterwards the motor keeps
+    this piece whatever its rate.
+    """
+    m = limits(LIMITS["torque"], 0.1)
+    out, before = np.array([requested]), np.array([0.0])
+    m.piece[0] = PIECES.REQUEST
+    assert motors.update_motors(m, out, before, np.array([1.0]), 1) is is_same
+    assert m.piece[0] is PIECES.EXPLICIT
+    assert motors.update_motors(m, out, before, np.array([99.0]), 1)
+    assert m.piece[0] is PIECES.EXPLICIT
 
 
 def test_rounding_of_a_request_at_its_limit_changes_no_piece():

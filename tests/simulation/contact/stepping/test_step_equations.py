@@ -20,6 +20,7 @@ from draisine.simulation.contact.stepping.grid import (
     SHORTEST_RATIO,
     UNLIMITED_TRAVEL,
 )
+from draisine.simulation.contact.stepping.motors import MOTOR_PASSES
 from draisine.simulation.contact.stepping.step import (
     LOAD_CHANGE,
     LOAD_PASSES,
@@ -70,7 +71,7 @@ def stepping(count=1, **fields):
         "swept": np.array([-1.0] * 3 + [1.0] * 3),
         "own": np.zeros((2, 3)), "world": np.zeros((2, 3)), "tyre_work": np.zeros(2),
         "tyre_energy": np.zeros(2), "airborne": np.zeros(1), "flight": 0.3,
-        "before": np.zeros(2 * N),
+        "before": np.zeros(2 * N), "middle": np.zeros(2 * N), "motors": SimpleNamespace(count=0),
     }  # fmt: skip
     return SimpleNamespace(**(values | fields))
 
@@ -129,6 +130,36 @@ def test_the_matrix_of_a_step_omits_what_makes_it_indefinite(monkeypatch, mass, 
     assert step.factor_step_matrix(s, H) == (expected is not None)
     if expected is not None:
         assert_allclose(np.tril(s.mass) @ np.tril(s.mass).T, np.diag(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "limited", "expected", "derivatives"),
+    [
+        (True, 100.0, 2.1, 2),
+        (True, -1e6, 2.0, 2),
+        (False, 100.0, 2.0, 1),
+    ],
+)
+def test_motors_are_explicit_before_all_damping_is_omitted(
+    monkeypatch, changes, limited, expected, derivatives
+):
+    """Masses of 2 kg. The requests of the motors are unstable; the damping of the limited torques is
+    `limited`, if a motor is at its limit.
+    """
+    s = stepping()
+    s.out[:9] = 2.0 * np.eye(N).ravel()
+    values = iter([-1e6, limited])
+    calls = []
+
+    def differentiate(s, h):
+        calls.append(h)
+        s.damping[:] = next(values) * np.eye(N)
+
+    monkeypatch.setattr(step, "differentiate_rates", differentiate)
+    monkeypatch.setattr(step, "make_explicit", lambda *_: changes)
+    assert step.factor_step_matrix(s, H)
+    assert_allclose(np.tril(s.mass) @ np.tril(s.mass).T, expected * np.eye(N), rtol=1e-12)
+    assert len(calls) == derivatives
 
 
 @pytest.mark.parametrize("acted", [0, 1])
@@ -283,6 +314,63 @@ def test_a_step_is_solved_until_its_loads_converge(monkeypatch, acted, changes, 
     assert_allclose(s.after, [21.0, 41.0, 61.0])
 
 
+def solve_with_motors(monkeypatch, same, changes=True, **given):
+    """Solve a step with motors that keep all pieces in a solution if `same` says so. Return the result and
+    the parts that were called. Residuals are 1, 2, ...
+    """
+    rest = iter(same)
+    results = {
+        "begin_motors": None,
+        "factor_step_matrix": True,
+        "factor_equalities": True,
+        "assemble_delassus": None,
+        "solve_step": lambda: float(calls.count("solve_step")),
+        "update_motors": lambda: next(rest),
+        "make_explicit": changes,
+    }
+    calls = []
+    for name, value in (results | given).items():
+
+        def part(*_, name=name, value=value):
+            calls.append(name)
+            return value() if callable(value) else value
+
+        monkeypatch.setattr(step, name, part)
+    return step.solve_step_with_motors(stepping(), H), calls
+
+
+@pytest.mark.parametrize(
+    ("same", "changes", "passes", "explicit"),
+    [
+        ([True], True, 1, 0),
+        ([False, False, True], True, 3, 0),
+        ([False] * (MOTOR_PASSES - 2) + [True], True, MOTOR_PASSES - 1, 0),
+        ([False] * (MOTOR_PASSES - 1) + [True], True, MOTOR_PASSES, 1),
+        ([False] * (MOTOR_PASSES - 1), False, MOTOR_PASSES - 1, 1),
+    ],
+)
+def test_a_step_is_solved_until_all_motors_keep_their_pieces(
+    monkeypatch, same, changes, passes, explicit
+):
+    """Before the last solution the torques become explicit, unless they are so already. Each solution needs a
+    new matrix, because the slope of a torque differs from piece to piece. The last residual counts.
+    """
+    residual, calls = solve_with_motors(monkeypatch, same, changes)
+    assert residual == passes
+    assert calls[0] == "begin_motors"
+    assert calls.count("begin_motors") == 1
+    for part in ("factor_step_matrix", "factor_equalities", "assemble_delassus", "solve_step"):
+        assert calls.count(part) == passes
+    assert calls.count("make_explicit") == explicit
+
+
+@pytest.mark.parametrize("part", ["factor_step_matrix", "factor_equalities"])
+def test_a_singular_mass_has_no_solution(monkeypatch, part):
+    residual, calls = solve_with_motors(monkeypatch, [True], **{part: False})
+    assert residual == -1.0
+    assert "solve_step" not in calls
+
+
 @pytest.mark.parametrize(
     ("wheels", "count", "touches"), [((0, 1), 2, True), ((0, 1), 1, False), ((0, 0), 2, False)]
 )
@@ -366,10 +454,7 @@ def take(monkeypatch, s, **given):
         "bound_step_motion": True,
         "find_contacts": True,
         "choose_statuses": None,
-        "factor_step_matrix": True,
-        "factor_equalities": True,
-        "assemble_delassus": None,
-        "solve_step": 0.0,
+        "solve_step_with_motors": 0.0,
         "find_blocked_contact": -1,
         "record_impulses": None,
         "record_energy": None,
@@ -391,10 +476,9 @@ def take(monkeypatch, s, **given):
         ({}, StepResult.FALLEN),
         ({"bound_step_motion": False}, StepResult.LEFT_SURROUNDINGS),
         ({"find_contacts": False}, StepResult.TOO_MANY_CONTACTS),
-        ({"factor_step_matrix": False}, StepResult.SINGULAR_MASS),
-        ({"factor_equalities": False}, StepResult.SINGULAR_MASS),
-        ({"solve_step": math.nan}, StepResult.NOT_FINITE),
-        ({"solve_step": math.inf}, StepResult.NOT_FINITE),
+        ({"solve_step_with_motors": -1.0}, StepResult.SINGULAR_MASS),
+        ({"solve_step_with_motors": math.nan}, StepResult.NOT_FINITE),
+        ({"solve_step_with_motors": math.inf}, StepResult.NOT_FINITE),
     ],
 )
 def test_a_step_ends_at_the_part_that_fails(monkeypatch, given, result):
@@ -433,31 +517,39 @@ def test_a_blocked_contact_is_infeasible_unless_it_is_accepted(
 def test_steps_with_a_large_residual_are_counted(monkeypatch, share, unsolved):
     s = stepping(residual=0.95 * MAX_STEP_RESIDUAL)
     s.y[:] = 4.0
-    take(monkeypatch, s, solve_step=share * MAX_STEP_RESIDUAL)
+    take(monkeypatch, s, solve_step_with_motors=share * MAX_STEP_RESIDUAL)
     assert s.unsolved == unsolved
     assert s.residual == max(share, 0.95) * MAX_STEP_RESIDUAL
     assert s.before[:3].tolist() == [4.0] * 3
 
 
 @pytest.mark.parametrize(
-    ("results", "required", "settled", "expected", "steps"),
+    ("results", "required", "settled", "strained", "expected", "steps"),
     [
-        ([StepResult.ADVANCED] * 3, 0, 9, StepResult.ADVANCED, 3),
-        ([StepResult.ADVANCED, StepResult.FALLEN], 0, 0, StepResult.FALLEN, 2),
-        ([StepResult.ADVANCED, StepResult.TURNED_OVER], 0, 0, StepResult.TURNED_OVER, 2),
-        ([StepResult.ADVANCED, StepResult.INFEASIBLE], 0, 0, StepResult.INFEASIBLE, 1),
-        ([StepResult.ADVANCED], 5, 5, StepResult.SETTLED, 1),
-        ([StepResult.ADVANCED] * 3, 5, 4, StepResult.ADVANCED, 3),
-        ([StepResult.FALLEN], 5, 5, StepResult.FALLEN, 1),
+        ([StepResult.ADVANCED] * 3, 0, 9, 0, StepResult.ADVANCED, 3),
+        ([StepResult.ADVANCED, StepResult.FALLEN], 0, 0, 0, StepResult.FALLEN, 2),
+        ([StepResult.ADVANCED, StepResult.TURNED_OVER], 0, 0, 0, StepResult.TURNED_OVER, 2),
+        ([StepResult.ADVANCED, StepResult.INFEASIBLE], 0, 0, 0, StepResult.INFEASIBLE, 1),
+        ([StepResult.ADVANCED], 5, 5, 0, StepResult.SETTLED, 1),
+        ([StepResult.ADVANCED] * 3, 5, 4, 0, StepResult.ADVANCED, 3),
+        ([StepResult.FALLEN], 5, 5, 0, StepResult.FALLEN, 1),
+        ([StepResult.ADVANCED] * 2, 0, 0, 2, StepResult.STRAINED, 2),
+        ([StepResult.ADVANCED], 5, 5, 1, StepResult.SETTLED, 1),
+        ([StepResult.FALLEN], 0, 0, 1, StepResult.FALLEN, 1),
+        ([StepResult.INFEASIBLE], 0, 0, 1, StepResult.INFEASIBLE, 0),
     ],
 )
 def test_steps_are_taken_until_one_ends_the_call(
-    monkeypatch, results, required, settled, expected, steps
+    monkeypatch, results, required, settled, strained, expected, steps
 ):
-    """At most three, from index 10 of the grid on. Those that end a run are counted, refused ones are not."""
+    """At most three, from index 10 of the grid on. Those that end a run are counted, refused ones are not. In
+    step `strained` (0 for none) ideal contacts require more friction than wheels have; a step that is refused
+    or ends the run is not examined, and settled contacts are within their margins.
+    """
     s = stepping(required=required, settled=settled, steps=9)
     rest, times = iter(results), []
     monkeypatch.setattr(step, "take_time_step", lambda s, t, h: times.append(t) or next(rest))
+    monkeypatch.setattr(step, "is_strained", lambda s, h: len(times) == strained)
     assert step.take_time_steps(s, 2.0, H, 10, 3) is expected
     assert s.steps == steps
     assert times == pytest.approx([2.0 + (10 + i) * H for i in range(len(times))])
@@ -490,8 +582,11 @@ def near_contacts(count):
         closed_status=np.full(count, ROLLING), mu=np.full(count, 0.5),
         kept_impulses=np.zeros((count, 4)), begin=np.zeros(3),
     )  # fmt: skip
-    s = stepping(count, warmed_count=0, warmed=np.zeros(count, int), reach_count=5, settled=7)
-    s.loaded_count = 3
+    s = stepping(
+        count, warmed_count=0, warmed=np.zeros(count, int), reach_count=5, settled=7, loaded_count=0,
+        loaded=np.zeros(count, int), settled_status=np.zeros(count, int), kept_count=-1,
+        kept_loaded=np.full(count, -1),
+    )  # fmt: skip
     return near, s
 
 
@@ -508,11 +603,12 @@ def test_friction_of_tyres_in_time_steps(tyre, status, mu):
     """Their model determines it, but for a tyre that tracks: it has no limit along."""
     near, s = near_contacts(1)
     near.closed_status[0], s.warm[:], s.carried[:] = status, 3.0, 3.0
+    s.warmed_count = 1
     search.begin_contacts(near, SimpleNamespace(wheels=1, tyres=np.array([tyre, -1])), s)
     assert s.tyred[0] == (tyre >= 0)
     assert (s.mu[0], s.closed_status[0], s.carried[0]) == (mu, status, 50.0)
     assert not s.warm.any()
-    assert (s.reach_count, s.loaded_count, s.settled, s.warmed_count) == (-1, 0, 0, 0)
+    assert (s.reach_count, s.warmed_count) == (-1, 0)
 
 
 def test_stops_of_joints_have_no_tyre():
@@ -524,26 +620,72 @@ def test_stops_of_joints_have_no_tyre():
 
 @pytest.mark.parametrize("found", [True, False])
 def test_impulses_stay_with_their_contacts_after_a_search(monkeypatch, found):
-    """Contact 0 has no impulse; 1 becomes 2, and 2 is not nearby any more."""
+    """Contact 0 has no impulse; 1 becomes 2, and 2 is not nearby any more. After a search that fails the
+    contacts are unchanged, and a repeated one does not store them again.
+    """
     near, s = near_contacts(3)
     s.warmed_count, s.warmed[:] = 3, [0, 1, 2]
     s.warm[1], s.warm[2], s.carried[:] = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]
     s.centre[0] = 0.1, 0.2, 0.3
     kept = []
+    results = iter([SearchResult.TABLE_FULL] * (not found) + [SearchResult.FOUND])
     monkeypatch.setattr(search, "keep_contact", lambda near, i, k: kept.append((i, k)))
     monkeypatch.setattr(search, "find_kept", lambda near, i: (2, -1)[i])
-    result = SearchResult.FOUND if found else SearchResult.TABLE_FULL
-    monkeypatch.setattr(search, "find_nearby", lambda *_: result)
+    monkeypatch.setattr(search, "find_nearby", lambda *_: next(results))
     ground = SimpleNamespace(wheels=1, tyres=np.array([-1, -1]), step_margin=0.1)
-    assert search.search_for_steps(near, ground, s, True) is result
+    if not found:
+        assert search.search_for_steps(near, ground, s, True) is SearchResult.TABLE_FULL
+        assert s.warm[1].tolist() == [1.0, 2.0, 3.0]
+        assert s.kept_count == 2
+    assert search.search_for_steps(near, ground, s, True) is SearchResult.FOUND
     assert kept == [(0, 1), (1, 2)]
     assert near.begin.tolist() == [0.1, 0.2, 0.3]
-    if found:
-        assert s.warm.tolist() == [[0.0] * 3, [0.0] * 3, [1.0, 2.0, 3.0]]
-        assert s.carried.tolist() == [50.0, 50.0, 8.0]
-        assert s.warmed[: s.warmed_count].tolist() == [2]
-    else:
-        assert s.warm[1].tolist() == [1.0, 2.0, 3.0]
+    assert s.warm.tolist() == [[0.0] * 3, [0.0] * 3, [1.0, 2.0, 3.0]]
+    assert s.carried.tolist() == [50.0, 50.0, 8.0]
+    assert s.warmed[: s.warmed_count].tolist() == [2]
+    assert s.kept_count == -1
+
+
+def test_contacts_with_an_impulse_are_kept_for_a_search(monkeypatch):
+    """Contacts 4, 1 and 3 had start values, of which that of 1 is zero; 3 and 4 carry loads."""
+    near, s = near_contacts(5)
+    s.warmed_count, s.warmed[:3] = 3, [4, 1, 3]
+    s.warm[4], s.warm[3], s.carried[3:] = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0]
+    s.loaded_count, s.loaded[:2] = 2, [3, 4]
+    kept = []
+    monkeypatch.setattr(search, "keep_contact", lambda near, i, k: kept.append((i, k)))
+    search.keep_contacts(near, s)
+    assert kept == [(0, 4), (1, 3)]
+    assert s.kept_count == 2
+    assert near.kept_impulses[:2].tolist() == [[1.0, 2.0, 3.0, 8.0], [4.0, 5.0, 6.0, 7.0]]
+    assert s.kept_loaded[:2].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("places", "loaded", "statuses", "settled"),
+    [
+        ({0: 1, 1: 3}, [1, 3], [ROLLING, SLIDING], 7),
+        ({0: 3, 1: 1}, [1, 3], [SLIDING, ROLLING], 7),
+        ({0: -1, 1: 1}, [1], [SLIDING], 0),
+        ({0: 1, 1: -1}, [1], [ROLLING], 0),
+        ({0: -1, 1: -1}, [], [], 0),
+    ],
+)
+def test_settled_contacts_are_counted_on_after_a_search(
+    monkeypatch, places, loaded, statuses, settled
+):
+    """Two loaded contacts get new indices, in ascending order as in a step. One that is not nearby any more
+    ends the count of seven steps.
+    """
+    near, s = near_contacts(4)
+    s.kept_count, s.kept_loaded[:2] = 2, [0, 1]
+    s.loaded_count, s.loaded[:2], s.settled_status[:2] = 2, [0, 2], [ROLLING, SLIDING]
+    monkeypatch.setattr(search, "find_kept", lambda near, i: places[i])
+    search.restore_contacts(near, s)
+    assert s.loaded[: s.loaded_count].tolist() == loaded
+    assert s.settled_status[: s.loaded_count].tolist() == statuses
+    assert s.settled == settled
+    assert s.warmed_count == sum(k >= 0 for k in places.values())
 
 
 @pytest.mark.parametrize(
