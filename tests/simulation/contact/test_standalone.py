@@ -143,8 +143,7 @@ def test_javascript_locates_the_events_of_machine_code(case, tmp_path):
     found = run_page(tmp_path, arguments, options)
     run = draisine.simulate(*arguments, **options)
     assert found["reasons"][found["status"]] == "the time is reached"
-    if options["contact"].solver != "time_stepping":
-        assert found["count"] == sum(len(arc.t) for arc in run.arcs)
+    assert found["count"] == sum(len(arc.t) for arc in run.arcs)
     assert_allclose(found["end"], run.arcs[-1].y[-1], rtol=1e-9, atol=1e-9)
     assert_allclose(found["position"], run.to_xarray().position.values[-1], atol=1e-9)
     assert len(found["names"]["states"]) == len(found["end"])

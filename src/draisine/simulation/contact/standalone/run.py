@@ -148,6 +148,9 @@ def advance_run(s: StandaloneRun, until: float) -> int:
     s.schedule.withdrawn = 0
     if s.schedule.events > s.schedule.max_events:
         return RunStatus.NO_PROGRESS
+    if s.method.is_stepping:
+        # The first sample of a run that begins with time steps is not returned yet.
+        store_step_samples(s)
     status = int(RunStatus.RESOLVED)
     while status == RunStatus.RESOLVED:
         has_mode = s.method.is_stepping or r.progress.stage is EventStage.ARC
@@ -247,7 +250,6 @@ def begin_time_steps(s: StandaloneRun, h: float) -> bool:
     """
     r = s.loop
     begin_steps(s.stepping, r.arc.clock.time, r.arc.stages.y, h)
-    store_step_samples(s)
     result = search_for_steps(r.near, r.ground, s.stepping.steps, False)
     return result is SearchResult.FOUND
 
@@ -277,7 +279,9 @@ def enter_time_steps(s: StandaloneRun) -> int:
         return STEP_STATUSES + int(StepResult.OVER_CONSTRAINED)
     withdraw_events(s, discarded)
     log_change(s, MethodChange.TIME_STEPPING, s.loop.arc.stages.y, s.loop.arc.stages.y)
-    return RunStatus.RESOLVED if begin_time_steps(s, h) else RunStatus.OUTSIDE_SEARCH
+    fits = begin_time_steps(s, h)
+    store_step_samples(s)
+    return RunStatus.RESOLVED if fits else RunStatus.OUTSIDE_SEARCH
 
 
 @routine
