@@ -49,7 +49,7 @@ def table(capacity=3, borders=4):
         contacts=contacts, capacity=capacity, border_capacity=borders,
         features=np.zeros(capacity, int), closed_status=np.zeros(capacity, int),
         mu=np.zeros(capacity), is_sharp=np.zeros(capacity, bool), boxes=np.zeros(12),
-        begin=np.zeros(6), kept=np.zeros((capacity, 3), int),
+        begin=np.zeros(6), kept=np.zeros((capacity, 3), int), searches=4,
     )  # fmt: skip
 
 
@@ -186,12 +186,14 @@ def test_a_feature_is_within_reach_of_a_box(shift, within):
 )
 def test_the_table_is_filled_by_wheel_feature_and_side(monkeypatch, capacity, complete, size):
     """Wheel 0: its attached feature, one contact with feature 0, three with the edge 1. Wheel 1: feature 1
-    only. The stop of joint 2 is out of reach of none. Wheel 1 does not reach the edge.
+    only. The stop of joint 2 is out of reach of none. Wheel 1 does not reach the edge. The search is counted,
+    whether the table has room or not, because the indices of contacts change.
     """
     near = table(capacity, 50)
     near.contacts.size = 9
     monkeypatch.setattr(search, "is_within_reach", lambda near, g, wheel, i: wheel == 0)
     assert search.fill_table(near, ground()) == complete
+    assert near.searches == 5
     assert near.contacts.size == size
     features = [ATTACHED - 1, 100, 101, 101, 101, ATTACHED][:size]
     assert near.features[:size].tolist() == features

@@ -1,5 +1,5 @@
-"""Rules of forces and gaps at states of a run, of points inside the ground, and of the start of time steps,
-routine by routine, with numbers by hand. Routines run as plain Python; what they call is given.
+"""Rules of forces and gaps at states of a run and of points inside the ground, routine by routine, with
+numbers by hand. Routines run as plain Python; what they call is given.
 """
 
 import math
@@ -13,12 +13,9 @@ from draisine.mechanics.contact.elements import ENERGY, POWER
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact import samples, start
 from draisine.simulation.contact.kernels import CLOSED, FORM
-from draisine.simulation.contact.nearby.search import SearchResult
-from draisine.simulation.contact.standalone import observation, steps
+from draisine.simulation.contact.standalone import observation
 from draisine.simulation.contact.start import RIM_DIRECTIONS, RIM_POINTS, RIM_RADIUS_RATIO
 from draisine.simulation.contact.status import Status
-from draisine.simulation.contact.stepping.step import StepResult
-from draisine.simulation.contact.stepping.switch import SolverChoice
 from draisine.simulation.contact.tolerances import Tolerances
 
 TOL = Tolerances()
@@ -461,7 +458,7 @@ def test_a_standalone_run_is_observed_by_its_method(monkeypatch, stepping, statu
         observe=None, table=None, observed=None,
     )  # fmt: skip
     o = SimpleNamespace(
-        run=SimpleNamespace(loop=loop, method=SimpleNamespace(is_stepping=stepping), steps=None),
+        run=SimpleNamespace(loop=loop, method=SimpleNamespace(is_stepping=stepping)),
         samples=found, x=np.zeros(5), x_rates=3, row=np.zeros(ROW), held=np.zeros(1),
     )  # fmt: skip
     contacts, searched = [], []
@@ -485,68 +482,3 @@ def test_a_standalone_run_is_observed_by_its_method(monkeypatch, stepping, statu
     assert searched == ([(1, stepping)] if added else [(0, stepping), (1, stepping)])
     assert s.plan[CLOSED] == (0 if stepping else 2)
     assert o.held[0] == (0.0 if stepping else 3.0)
-
-
-def standalone():
-    """A loop at 10 s with one wheel, and its time stepping."""
-    loop = SimpleNamespace(
-        arc=SimpleNamespace(
-            stages=SimpleNamespace(n=2, y=np.array([1.0, 2.0])),
-            clock=SimpleNamespace(time=10.0, samples=1, latest_sample=0.0),
-            mode=SimpleNamespace(motion=None, x=np.zeros(3)),
-            wheels=None, rows=None, times=np.zeros(9), samples=np.zeros(18),
-        ),
-        near=SimpleNamespace(begin=np.array([0.1, 0.2, 0.3])), ground=None,
-    )  # fmt: skip
-    stepper = SimpleNamespace(
-        y=np.zeros(2), before=np.zeros(2), middle=np.zeros(2), trend=np.ones(1),
-        motion=SimpleNamespace(speeds=1), wheels=SimpleNamespace(size=1), airborne=np.ones(1),
-        centre=np.zeros((1, 3)), box=np.zeros(6),
-    )  # fmt: skip
-    kept = SimpleNamespace(
-        count=5, begin=0.0, number=0, first=0.0, dt=0.1, times=np.array([11.0, 12.0]),
-        states=np.array([[3.0, 4.0], [5.0, 6.0]]),
-    )  # fmt: skip
-    grid = SimpleNamespace(block=4, error=1.0, time=13.0)
-    return loop, stepper, kept, SimpleNamespace(grid=grid, required=40)
-
-
-@pytest.mark.parametrize(
-    ("solver", "required"), [(SolverChoice.AUTO, 40), (SolverChoice.TIME_STEPPING, 0)]
-)
-@pytest.mark.parametrize("result", list(SearchResult))
-def test_time_steps_of_a_standalone_run_begin_at_rest_of_all_sums(
-    monkeypatch, solver, required, result
-):
-    """Only an automatic choice of the method counts settled steps. The table must have room."""
-    loop, stepper, kept, switch = standalone()
-    switch.solver = solver
-    monkeypatch.setattr(steps, "begin_grid", lambda g, t, h: None)
-    monkeypatch.setattr(steps, "locate_centres", lambda *_: None)
-    monkeypatch.setattr(steps, "search_for_steps", lambda *_: result)
-    found = steps.begin_steps(loop, stepper, kept, switch, 1e-3)
-    assert found == (result is SearchResult.FOUND)
-    assert stepper.required == required
-    assert switch.is_stepping
-    assert not switch.is_settled
-    assert (kept.count, kept.begin, kept.number) == (0, 10.0, 101)
-    assert stepper.box.tolist() == [0.1, 0.2, 0.3] * 2
-    assert loop.arc.samples[2:4].tolist() == [1.0, 2.0]
-    assert not stepper.trend.any()
-    assert not stepper.has_trend
-    assert not stepper.accepts_blocked
-
-
-@pytest.mark.parametrize(
-    ("result", "settled"), [(StepResult.SETTLED, True), (StepResult.ADVANCED, False)]
-)
-def test_samples_of_time_steps_are_stored_once(monkeypatch, result, settled):
-    loop, stepper, kept, switch = standalone()
-    kept.count = 2
-    monkeypatch.setattr(steps, "take_grid_steps", lambda *_: result)
-    assert steps.advance_grid(loop, stepper, kept, switch, 20.0) is result
-    assert switch.is_settled == settled
-    assert loop.arc.times[1:3].tolist() == [11.0, 12.0]
-    assert loop.arc.samples[2:6].tolist() == [3.0, 4.0, 5.0, 6.0]
-    assert (loop.arc.clock.samples, loop.arc.clock.latest_sample) == (3, 12.0)
-    assert (kept.count, loop.arc.clock.time) == (0, 13.0)

@@ -287,7 +287,7 @@ def test_rows_of_zeros_do_not_count_for_the_rank():
     (1, 2/3).
     """
     w = make_rank_work(1, 2, 1)
-    w.mass_factor[:] = 2.0, 0.0, 1.0, 3.0
+    w.mass_factor[:] = [2.0, 0.0], [1.0, 3.0]
     w.rows[:] = 2.0, 0.0, 0.0, 0.0, 2.0, 3.0
     assert write_unit_rows(w, 3, 2) == 2
     units = [np.array([3.0, -1.0]) / math.sqrt(10.0), np.array([3.0, 2.0]) / math.sqrt(13.0)]

@@ -29,17 +29,11 @@ ARITHMETIC = {
     "computes with G in place of C where they differ": ("eliminate_right_side", "scale_columns"),
     "adds the forces of tyres, at contacts that have one": (
         "add_tyre_derivative",
-        "compute_free_speeds",
         "evaluate_contact",
     ),
     "normalises the quaternion of a base that has one": ("move_configuration",),
 }
 """Routines with branches that decide nothing, by what they do. Whole runs test them."""
-
-RUNS = ("standalone/run.py",)
-"""Modules whose routines are the stages of a whole run, which `test_standalone` compares with the same run
-from Python.
-"""
 
 BRANCHES = (ast.If, ast.IfExp, ast.While, ast.Compare, ast.BoolOp)
 
@@ -103,7 +97,7 @@ def test_every_routine_that_decides_is_called_by_a_unit_test():
     missing = {
         name: file
         for name, file in routines_with_branches().items()
-        if name not in tested and name not in listed and file not in RUNS
+        if name not in tested and name not in listed
     }
     assert missing == {}
 
@@ -114,7 +108,6 @@ def test_the_list_of_arithmetic_is_true():
     assert sorted(set(listed)) == sorted(listed)
     assert set(listed) <= set(routines_with_branches())
     assert not set(listed) & unit_tested()
-    assert set(RUNS) <= set(routines_with_branches().values())
 
 
 def test_calls_are_recognised_by_the_module_of_the_engine():

@@ -12,6 +12,7 @@ from draisine.simulation.contact.complementarity import saddle_point, sharing
 from draisine.simulation.contact.complementarity.linear import (
     CONTRADICTION,
     REDUNDANT_ROW_DISTANCE,
+    SMALLEST_PIVOT,
     ZERO_PIVOT,
     factor_cholesky,
     move_largest_pivot,
@@ -40,6 +41,9 @@ from draisine.simulation.contact.complementarity.single_contact import (
 )
 from draisine.simulation.contact.status import Status
 from simulation.contact.complementarity.test_saddle_point import fill
+
+TINY = math.sqrt(SMALLEST_PIVOT)
+
 
 # --- dense equations
 
@@ -114,19 +118,22 @@ def test_the_rank_of_columns(columns, rank):
 
 
 @pytest.mark.parametrize(
-    ("A", "definite"),
+    ("A", "definite", "pivots"),
     [
-        ([[4.0, 2.0], [2.0, 10.0]], True),
-        ([[4.0, 2.0], [2.0, 1.0]], False),
-        ([[-4.0, 2.0], [2.0, 1.0]], False),
-        ([[math.nan, 0.0], [0.0, 1.0]], False),
+        ([[4.0, 2.0], [2.0, 10.0]], True, (2.0, 3.0)),
+        ([[4.0, 2.0], [2.0, 1.0]], False, (2.0, TINY)),
+        ([[-4.0, 2.0], [2.0, 1.0]], False, (TINY, TINY)),
+        ([[math.nan, 0.0], [0.0, 1.0]], False, None),
     ],
 )
-def test_a_cholesky_factor_exists_for_definite_matrices(A, definite):
-    L = np.zeros(4)
-    assert factor_cholesky(np.array(A).ravel(), 2, L) == definite
+def test_a_cholesky_factor_exists_for_definite_matrices(A, definite, pivots):
+    """It replaces the lower triangle. Pivots that are not positive become tiny, so that one can divide."""
+    L = np.array(A)
+    assert factor_cholesky(L, 2) == definite
     if definite:
-        assert L.tolist() == [2.0, 0.0, 1.0, 3.0]
+        assert np.tril(L).tolist() == [[2.0, 0.0], [1.0, 3.0]]
+    if pivots is not None:
+        assert np.diag(L).tolist() == list(pivots)
 
 
 # --- saddle-point system

@@ -234,8 +234,8 @@ def test_samples_that_are_due_within_a_step_are_interpolated(number, end, times)
     ],
 )
 def test_room_for_the_samples_of_the_next_steps(steps, dt, capacity, expected):
-    """Steps of 0.5 s, and 1 % of it if a remainder joins the last one. A step has at most 2.02 samples every
-    0.25 s, or 0.2525 every 2 s, and one at its end: 30.2 and 12.5 of ten steps; one more and three exist.
+    """Steps of 0.505 s, with a remainder that joins the last one, have 2.02 sample intervals of 0.25 s or
+    0.2525 of 2 s, and at most one sample more: 30 or 12 in ten steps. One is in reserve, three are stored.
     """
     r = SimpleNamespace(dt=dt, count=3, capacity=capacity)
     assert SHORTEST_REMAINDER_RATIO == 0.01

@@ -265,6 +265,36 @@ def test_free_velocities_contain_gap_and_restitution(status, normal, gap, restit
     assert s.problem.count == 1
 
 
+@pytest.mark.parametrize(
+    ("tyred", "rows", "free"),
+    [
+        (False, 0, (5.0 - 2.0 * H, 6.0 + 1.5 * H, 7.0)),
+        (True, 0, (5.0 - 2.0 * H, 6.0 + 1.5 * H, 7.0 + 16.0 * H)),
+        (False, 1, (0.4 - 0.1 / H, 6.0 + 1.5 * H, 7.0)),
+    ],
+)
+def test_free_speeds_contain_motors_tyres_and_equality_constraints(monkeypatch, tyred, rows, free):
+    """Masses of 2 kg with the speeds (5, 6, 7) and 4 N against the first one. In its piece motor 1 supplies
+    3 N more than its limit. A tyre pushes with 2 N + 10 times its load of 3 N along the last speed. The first
+    speed is prescribed: 0.4 m/s, less an error of 0.1 m.
+    """
+    s = stepping(
+        tyred=np.array([tyred]), rows=rows, carried=np.array([3.0]), multiplier=np.zeros(1),
+        mass=math.sqrt(2.0) * np.eye(N), motors=SimpleNamespace(count=1, speed=[1]),
+    )  # fmt: skip
+    s.motion.F, s.motion.held, s.motion.held_b, s.motion.held_gap = 9, 12, 15, 16
+    s.motion.push, s.motion.lift = CENTRE, FORCES
+    s.y[:N] = 5.0, 6.0, 7.0
+    s.out[9], s.out[12], s.out[15], s.out[16] = 4.0, 1.0, 0.4, 0.1
+    s.seen[0, CENTRE + 2], s.seen[0, FORCES + 2] = 2.0, 10.0
+    s.equality[0, 0], s.schur[0, 0] = 0.5, math.sqrt(0.5)
+    monkeypatch.setattr(step, "excess_torque", lambda *_: 3.0)
+    step.compute_free_speeds(s, H)
+    assert_allclose(s.free, free, rtol=1e-14)
+    if rows:
+        assert s.multiplier[0] == pytest.approx(2.0 * (free[0] - (5.0 - 2.0 * H)))
+
+
 # --- tyre loads
 
 

@@ -11,6 +11,7 @@ import pytest
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping import step
+from draisine.simulation.contact.stepping.motors import MotorPiece
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
     MAX_FRICTION_USE,
@@ -361,6 +362,36 @@ def test_the_derivative_of_applied_forces_needs_one_evaluation_per_group(K, eval
     np.testing.assert_allclose(s.damping, -K.T, atol=1e-8)
     assert len(calls) == evaluations
     np.testing.assert_array_equal(s.x, s.middle)
+
+
+@pytest.mark.parametrize(
+    ("piece", "damping"),
+    [
+        (MotorPiece.REQUEST, 2.0),
+        (MotorPiece.LOWER_TORQUE, 0.0),
+        (MotorPiece.EXPLICIT, 0.0),
+    ],
+)
+def test_a_motor_at_its_limit_damps_by_the_slope_of_its_piece(piece, damping):
+    """It requests -2 v N m at v = 1 rad/s, and its limit is 0.5 N m: the applied torque is constant."""
+    limit = 0.5
+
+    def evaluate(x, table, out, count):
+        out[:] = max(-2.0 * x[0], -limit), -2.0 * x[0]
+
+    motors = SimpleNamespace(
+        count=1, speed=[0], torque=[limit], no_load_speed=[math.inf], stall_torque=[math.inf],
+        requested=1, piece=[piece], slope=np.full((1, 1), 9.0),
+    )  # fmt: skip
+    s = SimpleNamespace(
+        motion=SimpleNamespace(call=evaluate, table=None, speeds=1, x_v=0, y_v=0),
+        x=np.array([1.0]), middle=np.array([1.0]), out=np.array([-limit, -2.0]), shifted=np.zeros(2),
+        applied=0, damping=np.zeros((1, 1)), groups=1, group=np.array([0]), acting=np.array([0, -1]),
+        motors=motors,
+    )  # fmt: skip
+    step.add_applied_derivative(s)
+    assert s.damping[0, 0] == pytest.approx(damping, abs=1e-8)
+    assert motors.slope[0, 0] == pytest.approx(-2.0, abs=1e-8)
 
 
 def test_forces_depend_on_one_speed_of_a_group_at_most():
