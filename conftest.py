@@ -85,6 +85,8 @@ SLOW = (
     "scenario/test_scenarios",
     "scenario/test_terrain",
     "simulation/compare",
+    "simulation/contact/stepping/test_ideal",
+    "simulation/contact/stepping/test_motors",
     "simulation/contact/stepping/test_steps",
     "simulation/contact/stepping/test_switch",
     "simulation/contact/test_coupled",
