@@ -154,17 +154,22 @@ def advance(monkeypatch, s, results, until=20.0):
 
 @pytest.mark.parametrize("stepping", [True, False])
 def test_a_run_advances_until_a_result_or_the_end(monkeypatch, stepping):
-    """The end has a sample; the log of the call before is empty again."""
+    """The end has a sample; the log of the call before is empty again. The first sample of a run that begins
+    with time steps is returned by its first call.
+    """
     s = make_run(stepping=stepping)
     s.loop.progress.events, s.loop.arc.clock.samples, s.schedule.withdrawn = 7, 8, 9
+    s.stepping.samples.count = 1 if stepping else 0
     name = "continue_steps" if stepping else "continue_events"
     result, calls = advance(monkeypatch, s, [(RunStatus.RESOLVED, 15.0), (RunStatus.PAUSED, 16.0)])
     assert result == RunStatus.PAUSED
     assert calls == [name, name, "count_logged_events"]
-    assert (s.loop.progress.events, s.loop.arc.clock.samples, s.schedule.withdrawn) == (0, 0, 0)
+    assert (s.loop.progress.events, s.schedule.withdrawn) == (0, 0)
+    assert s.loop.arc.clock.samples == (1 if stepping else 0)
     result, calls = advance(monkeypatch, s, [(RunStatus.RESOLVED, 20.0)])
     assert result == RunStatus.ARC_END
     assert calls == [name, "add_sample", "count_logged_events"]
+    assert s.loop.arc.clock.samples == 0
 
 
 @pytest.mark.parametrize(("stepping", "resolved"), [(False, True), (True, False)])
@@ -172,6 +177,7 @@ def test_an_event_at_the_end_is_resolved_first(monkeypatch, stepping, resolved):
     """Time steps have none."""
     s = make_run(stepping=stepping)
     s.loop.arc.clock.time, s.loop.progress.stage = 20.0, EventStage.CONTACTS
+    s.method.grid.time = 20.0
     result, calls = advance(monkeypatch, s, [(RunStatus.PAUSED, 20.0)])
     assert result == (RunStatus.PAUSED if resolved else RunStatus.ARC_END)
     assert ("continue_events" in calls) == resolved
@@ -335,7 +341,7 @@ def test_time_steps_begin_if_the_table_has_room(monkeypatch, found):
     s = make_run()
     calls = record(monkeypatch, begin_steps=None, store_step_samples=None, search_for_steps=found)
     assert run.begin_time_steps(s, H) == (found is SearchResult.FOUND)
-    assert calls == ["begin_steps", "store_step_samples", "search_for_steps"]
+    assert calls == ["begin_steps", "search_for_steps"]
 
 
 def test_samples_of_time_steps_are_stored_once():
@@ -354,8 +360,8 @@ def test_samples_of_time_steps_are_stored_once():
 @pytest.mark.parametrize(
     ("h", "begins", "status", "calls"),
     [
-        (H, True, RunStatus.RESOLVED, 4),
-        (H, False, RunStatus.OUTSIDE_SEARCH, 4),
+        (H, True, RunStatus.RESOLVED, 5),
+        (H, False, RunStatus.OUTSIDE_SEARCH, 5),
         (NO_STEP, True, STEP_STATUSES + StepResult.OVER_CONSTRAINED, 1),
     ],
 )
@@ -369,9 +375,19 @@ def test_time_steps_replace_short_arcs_unless_ideal_contacts_are_in_conflict(
         withdraw_events=None,
         log_change=None,
         begin_time_steps=begins,
+        store_step_samples=None,
     )
     assert run.enter_time_steps(s) == status
-    assert names == ["leave_events", "withdraw_events", "log_change", "begin_time_steps"][:calls]
+    assert (
+        names
+        == [
+            "leave_events",
+            "withdraw_events",
+            "log_change",
+            "begin_time_steps",
+            "store_step_samples",
+        ][:calls]
+    )
 
 
 @pytest.mark.parametrize(
