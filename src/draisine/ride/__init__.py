@@ -1,14 +1,15 @@
 """Interactive riding in the browser.
 
-In the order of the data: `limits` computes the lift-off limits of a bicycle in closed form, `presets` reads
-predefined rides and tasks from `presets.toml` and the texts of the page in four languages, `machine` adds a
-rider and a disturbing force to a vehicle and computes its stability against speed, `own_rate` integrates
-the user's own equations of motion, `session` simulates a ride from commands to frames, `record` stores the
-inputs of a ride, `repeat` repeats a ride and converts it to a dataset, `server` provides one page and one
-socket on this computer only, `serve` runs the server process, `variants` describes the bicycles of an
-exported page, `export` writes a page without a server, `minify` shortens its programs, and `page/` contains
-the page as plain ES modules: `words.js` all texts, `tasks.js` the judges of tasks, `webgl.js` the picture
-with `scenery.js`, `bicycle.js` and `rider.js`, `local.js` the ride without a server, and `main.js` what the
-parts do together.
+In the order of the data:
 
+- `limits`: closed-form limits of acceleration and braking, at which a wheel lifts off.
+- `presets`: predefined rides and tasks from `presets.toml`, and the texts of the page in four languages.
+- `machine`: the vehicle of a ride with rider and disturbing force, and its stability against speed.
+- `own_rate`: integration of the user's own equations of motion.
+- `session`: simulation of a ride, from the user's commands to frames for the page.
+- `record`: the recorded inputs of a ride. `repeat`: repetition of a record, and conversion to a dataset.
+- `server`: web server with one page and one WebSocket, on this computer only. `serve` runs its process.
+- `variants`: the bicycles of an exported page. `export`: a page without a server. `minify`: shorter code.
+- `page/`: the page as ES modules, for example `words.js` (texts), `tasks.js` (assessment of tasks),
+  `webgl.js` (3D drawing), `local.js` (simulation without a server) and `main.js` (start and main loop).
 """

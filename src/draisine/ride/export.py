@@ -1,4 +1,4 @@
-"""Export of rides as one HTML file with simulators in JavaScript; it needs neither server nor network."""
+"""Export all rides as one HTML file with simulators in JavaScript, which needs neither server nor network."""
 
 import base64
 import gzip
@@ -58,24 +58,22 @@ PAGE_MODULES = (
     "local",
     "main",
 )
-"""JavaScript modules of the page in the order of their imports."""
+"""Names of the JavaScript modules of the page; each module imports only modules before it."""
 
 ENGINE_EXPORTS = "create, begin, change, advance, time, state, observe, names, REACHED, reasons"
-"""Names of the functions and data of the generated simulator on terrain that the page uses."""
+"""Names that the page uses from the generated simulator for rides on terrains, as a JavaScript list."""
 
 WHEEL_RADII = ("rR", "rF")
-"""Parameters of a bicycle that are the radii of its wheels, rear and front."""
+"""Names of the bicycle parameters for the radii of the rear and the front wheel."""
 
 SIMULATOR_EXPORTS = "create, step, observe, initial, frame, names"
-"""Names of the functions and data of a generated simulator that the page uses."""
+"""Names that the page uses from a generated simulator for rides on the plane, as a JavaScript list."""
 
 DEFAULT_BICYCLE = ""
-"""Key of the bicycle with the vehicle's default parameters, in the table of bicycles by parameter set."""
-
+"""Key of the bicycle with default parameters in the exported table, whose other keys are parameter sets."""
 
 STEERED_BY_ANGLE = "+angle"
-"""End of the names of runs on terrain in which the rider controls the steer angle."""
-
+"""Suffix of the name of a simulation task on terrain in which the rider controls the steer angle."""
 
 UNPACK = """\
 if (globalThis.DecompressionStream) {
@@ -86,8 +84,8 @@ if (globalThis.DecompressionStream) {
   vendor.textContent = await new Response(unpacked).text();
   document.head.append(vendor);
 }"""
-"""Script that runs the compressed bundle of third-party scripts before the modules of the page; old browsers
-cannot decompress it, and draw lines.
+"""JavaScript that decompresses and runs the bundle of third-party scripts (three.js, uPlot) before the page
+starts. In an old browser without `DecompressionStream` the page draws lines instead of surfaces.
 """
 
 
@@ -96,12 +94,27 @@ def ride_page(
 ) -> str:
     """Return the HTML text of a page with all presets and all bicycles.
 
-    `progress` is called with the completed fraction (0 to 1), `first` is the name of the first preset.
+    Parameters
+    ----------
+    progress
+        Function that is called with the completed fraction of the export (0 to 1).
+    first
+        Name of the preset with which the page starts.
+
+    Returns
+    -------
+    str
+        Text of the HTML file.
+
+    Raises
+    ------
+    ParameterError
+        If `first` is not a predefined ride of a bicycle.
     """
     if first not in PRESETS:
         raise ParameterError(
-            f"An exported page does not support {first}, only bicycles: --preset {', '.join(PRESETS)}. Ride "
-            "others without --export."
+            f"An exported page supports the predefined rides only, not {first!r}. Choose one with --preset "
+            f"({', '.join(PRESETS)}), or ride {first!r} without --export."
         )
     sessions = {name: Session(name) for name in dict.fromkeys((first, *PRESETS))}
     kinds = {_kind(sessions[name].system): sessions[name] for name in ("steer-torque", "skate")}
@@ -125,12 +138,15 @@ def ride_page(
 
 
 def _kind(system: System) -> str:
-    """Return the key of a bicycle's simulator; it differs for bicycles with and without a leaning rider."""
+    """Return the key of the simulator of a bicycle: its joint names, which show whether the rider leans."""
     return "+".join(joint.name for joint in system.model.joints)
 
 
 def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
-    """Return the descriptions of all bicycles as plain data, by name of the parameter set."""
+    """Return the descriptions of all bicycles as data for JSON, by name of the parameter set.
+
+    `kinds` maps the key of each simulator to a session that uses it.
+    """
     bicycles = {}
     # Suppress warnings about measured parameters: the user has not chosen a bicycle yet.
     with catch_warnings(action="ignore", category=UserWarning):
@@ -143,14 +159,17 @@ def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
 
 
 def _simulator(session: Session) -> str:
-    """Return the simulator of a ride as the text of a JavaScript expression."""
+    """Return the simulator of a ride on the plane as the text of a JavaScript expression."""
     start = session.stepper.state
     (text,) = write_simulator(session.system, "javascript", start, law=session.law).values()
     return _expression(text, SIMULATOR_EXPORTS)
 
 
 def _terrain(sessions: dict[str, Session]) -> str:
-    """Return the simulator of all rides on terrain as the text of a JavaScript expression."""
+    """Return one simulator for all rides on terrains as the text of a JavaScript expression.
+
+    It has two tasks per ground: the rider controls the steer torque or the steer angle.
+    """
     tasks = {}
     for session in sessions.values():
         if session.terrain is not None:
@@ -162,18 +181,21 @@ def _terrain(sessions: dict[str, Session]) -> str:
 
 
 def _expression(text: str, exports: str) -> str:
-    """Return a generated JavaScript module as an expression, whose value contains the exported names."""
+    """Wrap a generated JavaScript module in an expression; return its text.
+
+    The value of the expression is an object with the names in `exports` (separated by commas).
+    """
     return f"(() => {{{minify(text)}\nreturn {{ {exports} }};\n}})()"
 
 
 def _frame_layout(session: Session) -> dict[str, Any]:
-    """Return the layout of frames and commands, equal for all bicycles with the same simulator."""
+    """Return the layout of frames and commands, which is equal for all bicycles with the same simulator."""
     scene = session.description()
     return {name: scene[name] for name in ("layout", "outputs", "inputs", "joints", "controls")}
 
 
 def _ride(session: Session) -> dict[str, Any]:
-    """Return the description of a preset as plain data for the page."""
+    """Return the description of a preset as data for JSON: texts, initial values, bicycle and ground."""
     scene = session.description()
     start = {"forward_speed": 0.0, "lean_rate": 0.0}
     start |= {f"{j}_rate": 0.0 for j in scene["joints"] if not j.endswith("_wheel")}
@@ -198,7 +220,7 @@ def _ride(session: Session) -> dict[str, Any]:
 
 
 def _module(name: str) -> str:
-    """Wrap a JavaScript module of the page in a function that returns its exports; return the text."""
+    """Return the text of a module of the page as a script that assigns its exports to `modules.<name>`."""
     text = (files("draisine.ride") / "page" / f"{name}.js").read_text(encoding="utf-8")
     imports = r'^import (\{.*\}) from "\./(\w+)\.js";$'
     text = re.sub(imports, r"const \1 = modules.\2;", text, flags=re.MULTILINE)
@@ -208,7 +230,10 @@ def _module(name: str) -> str:
 
 
 def _inlined(ride: str, modules: str) -> str:
-    """Return the text of the HTML page with all scripts and styles inline."""
+    """Return the text of the HTML page with inline scripts and styles.
+
+    `ride` is the script with simulators and data, `modules` the script with the modules of the page.
+    """
     page = files("draisine.ride") / "page"
     text = (page / "index.html").read_text(encoding="utf-8")
     style = (page / "style.css").read_text(encoding="utf-8")

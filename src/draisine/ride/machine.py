@@ -1,5 +1,6 @@
-"""Vehicle of a ride, extended by a disturbing force, adjustable parameters and, on bicycles, a rider and a
-chart of the stability against speed.
+"""Vehicle of a ride with a disturbing force, sliders for its parameters, a rider and a stability chart.
+
+Only bicycles have a rider, and a chart of their eigenvalues against speed.
 """
 
 from collections.abc import Callable
@@ -20,10 +21,12 @@ from draisine.system.system import System, compile
 from draisine.vehicles._sets import parameter_set
 
 UPPER_BODY_MASS = 30.0
-"""Mass (kg) of the leaning upper body, which only bicycles with a rear frame of more than 60 kg have."""
+"""Mass (kg) of the leaning upper body of the rider. Only bicycles whose rear frame (with rider) is more than
+twice as heavy get one.
+"""
 
 PUSH_FORCE = "push"
-"""Name of the disturbing force at the mass centre of the base; its three components are inputs, N."""
+"""Name of the disturbing force at the mass centre of the base body; its three components (N) are inputs."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,15 @@ SLIDERS = {
     "g": Slider(1.0, 20.0, "m/s2"),
     "slope": Slider(-0.2, 0.2, "rad"),
 }
-"""Sliders of the page by parameter name; the page shows those of the vehicle's own parameters."""
+"""Sliders of the page by parameter name; the page shows the sliders for parameters that the vehicle has."""
 
 
 def add_push_force(vehicle: Callable[..., Model]) -> Callable[..., Model]:
-    """Return a vehicle function with an additional input force (N) at the mass centre of the base."""
+    """Return a vehicle function whose model has an additional input force at the mass centre of the base."""
 
     @wraps(vehicle)
     def pushed(**arguments: Any) -> Model:
-        """Return the model of the vehicle with the disturbing force."""
+        """Return the model of the original vehicle function, with the disturbing force added."""
         model = vehicle(**arguments)
         if any(force.name == PUSH_FORCE for force in model.forces):
             return model
@@ -68,13 +71,16 @@ def add_push_force(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 
 def ride_system(preset: Preset) -> System:
-    """Compile the vehicle of a preset; bicycles with a rider get a leaning upper body and a slope."""
+    """Compile the vehicle of a preset with a disturbing force.
+
+    A bicycle with a heavy rear frame also gets a leaning upper body and the parameter `slope` of the ground.
+    """
     vehicle = find("vehicle", preset.vehicle)
     values: dict[str, Any] = dict(preset.parameters)
     if preset.parameter_set is not None:
         values = parameter_set(preset.vehicle, preset.parameter_set) | values
     system = compile(vehicle, **values)
-    # The user's own equations of motion contain the upper body only if it steers.
+    # The user's own equations of motion contain the upper body only if the rider steers by leaning it.
     if preset.rate is not None:
         values = ({"mU": UPPER_BODY_MASS} if preset.way == "lean" else {}) | values
     elif system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY_MASS:
@@ -83,7 +89,11 @@ def ride_system(preset: Preset) -> System:
 
 
 def make_rider(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
-    """Return the rider of a vehicle; None if the vehicle lacks the joints of a bicycle."""
+    """Return the control law of the rider; None if the vehicle lacks the joints of a bicycle.
+
+    `bar` states whether the steer angle is prescribed on command ("either"), never ("free"; the rider applies
+    a steer torque) or always ("guided").
+    """
     wheels = {wheel.body for wheel in system.model.wheels}
     joints = {joint.name: joint.child for joint in system.model.joints}
     if not {"steer", "rear_wheel", "front_wheel"} <= joints.keys():
@@ -94,13 +104,14 @@ def make_rider(system: System, bar: Literal["either", "free", "guided"]) -> Ride
 
 
 CHART_SPEEDS = np.linspace(0.0, 10.0, 101)
-"""Speeds (m/s) of the stability chart, (101,); the range exceeds the usual speeds of rides."""
+"""Forward speeds (m/s) of the stability chart, shape (101,), from rest to above the usual speeds of rides."""
 
 
 def stability_chart(system: System) -> dict[str, Any] | None:
-    """Return speeds (m/s) and real parts of eigenvalues (1/s) by eigenmode; None if not a bicycle.
+    """Return the stability chart of a bicycle: real parts of its eigenvalues (1/s) against speed (m/s).
 
-    The chart assumes a rigid rider and level ground.
+    The chart assumes a rigid rider and level ground. The keys are `speed` and the names of the eigenmodes.
+    The result is None if the vehicle is not a bicycle, or if its equations cannot be linearised.
     """
     if not is_two_wheeler(system):
         return None

@@ -1,4 +1,4 @@
-"""Shorter text of generated JavaScript: no comments, no unnecessary white space, short generated names."""
+"""Minify generated JavaScript: remove comments and unnecessary white space, and shorten generated names."""
 
 import re
 from collections import Counter
@@ -19,16 +19,20 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""Tokens of generated JavaScript, which has no regular expressions and no nested template literals."""
+"""Pattern of one token of generated JavaScript, which contains neither regular expressions nor nested
+template literals.
+"""
 
 _GENERATED = re.compile(
     r"(routine|record|values|allocate|doubles|integers|flags)_\w+|\w+_program_\d+\w*|[a-z]+_\d+"
 )
-"""Names that the code generator makes up; no other text refers to them."""
+"""Pattern of the names that the code generator invents. They may be shortened, because only generated code
+refers to them.
+"""
 
 
 def minify(text: str) -> str:
-    r"""Return generated JavaScript with the same meaning and without what only people need.
+    r"""Return equivalent JavaScript without comments and white space, and with short generated names.
 
     >>> print(minify("// Twice a number.\nfunction routine_double(x) {\n    return 2.0 * x;\n}"))
     function a(x){return 2*x}
@@ -41,7 +45,8 @@ def minify(text: str) -> str:
     generated = [word for word, _ in uses.most_common() if _GENERATED.fullmatch(word)]
     short = dict(zip(generated, _short_names(uses.keys()), strict=False))
     parts: list[str] = []
-    # First word of the present statement, for each enclosing pair of brackets.
+    # First word of the current statement, for each enclosing pair of brackets. It shows whether two
+    # neighbouring `const` declarations can be joined.
     first = [""]
     for kind, word in tokens:
         if kind in ("comment", "space"):
@@ -55,7 +60,7 @@ def minify(text: str) -> str:
         if word == "const" and first[-1] == "const" and parts[-1] == ";":
             parts[-1] = ","
             continue
-        # Words are separated, and so are signs: a - -b differs from a --b.
+        # Keep a space between two words, and between two equal signs: a - -b differs from a --b.
         is_word = kind in ("name", "number")
         if parts and (
             (is_word and re.fullmatch(r"[\w$]", parts[-1][-1])) or _joins(parts[-1], word)
@@ -74,12 +79,12 @@ def minify(text: str) -> str:
 
 
 def _joins(before: str, word: str) -> bool:
-    """Return whether two marks would become another one without a space between them."""
+    """Return whether two tokens would form the operator ++ or -- without a space between them."""
     return before[-1] == word[0] and word[0] in "+-"
 
 
 def _short_names(taken: Container[str]) -> Iterator[str]:
-    """Yield short names that are not taken, the shortest first."""
+    """Yield identifiers by increasing length, except JavaScript keywords and the names in `taken`."""
     for length in count(1):
         for letters in product(ascii_lowercase + ascii_uppercase, repeat=length):
             name = "".join(letters)

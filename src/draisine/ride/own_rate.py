@@ -1,9 +1,10 @@
-"""Rides whose motion comes from the user's own equations of motion: `draisine ride --rate FILE.py:rate`.
+"""Rides that integrate the user's own equations of motion: `draisine ride --rate FILE.py:rate`.
 
-The function `rate(t, y, u)` returns the time derivative of y = (theta, gamma, psi, x_C, y_C, phi, epsilon,
-thetadot, gammadot, psidot), equation (49) of Escalona and Recuero (2012), doi:10.1007/s11044-011-9282-7.
-With a leaning upper body its angle eta follows psi, and etadot follows psidot. The signs are those of
-draisine. `u` contains the inputs by name: the torques of the joints (N m) and the components of the push (N).
+The user's function `rate(t, y, u)` returns the time derivative of the state y = (theta, gamma, psi, x_C, y_C,
+phi, epsilon, thetadot, gammadot, psidot), equation (49) of Escalona and Recuero (2012),
+doi:10.1007/s11044-011-9282-7. If the bicycle has a leaning upper body, its angle eta follows psi in y, and
+its rate etadot follows psidot. Signs are those of draisine. `u` contains the inputs by name: the torques of
+the joints (N m) and the components of the disturbing force (N).
 """
 
 import sys
@@ -23,14 +24,14 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 Rate = Callable[[float, Floats, Mapping[str, float]], Floats]
-"""Function of time (s), y and the inputs by name that returns the time derivative of y."""
+"""Type of the user's function: from time (s), state y and inputs by name to the time derivative of y."""
 
 
 @cache
 def load_rate(which: str) -> Rate:
-    """Return the user's function (FILE.py:function); the file is executed once.
+    """Return the user's function, given as "FILE.py:function".
 
-    As for `python FILE.py`, the file can import modules of its own folder.
+    The file is executed once. As with `python FILE.py`, it can import modules from its own folder.
     """
     folder = str(Path(which.removesuffix(".py").partition(".py:")[0]).resolve().parent)
     if folder not in sys.path:
@@ -40,25 +41,23 @@ def load_rate(which: str) -> Rate:
 
 
 MAX_STEP = 1.0 / 50.0
-"""Largest step (s) of the Runge-Kutta method, so that a frame at 60 Hz is one step.
-
-The fastest eigenvalue of the benchmark bicycle below 10 m/s is -25 1/s; the method is stable up to steps
-of 2.78 / 25 s.
+"""Largest step (s) of the Runge-Kutta method, so that a frame at 60 Hz needs one step. The method is stable
+up to steps of 2.78 / 25 s, because the fastest eigenvalue of the benchmark bicycle below 10 m/s is -25 1/s.
 """
 
 
 class OwnRateStepper:
-    """A stepper of a bicycle whose motion is integrated with the user's function.
+    """A stepper that integrates the motion of a bicycle with the user's equations of motion.
 
-    The inputs are constant during a step, with their mean value. The control law of the rider, the contact
-    forces and the other observations are those of the given stepper in the integrated state.
+    During a step the inputs have their mean value. The rider's control law, the contact forces and all other
+    observations come from the package's stepper, evaluated in the integrated state.
 
     Parameters
     ----------
     stepper
-        Stepper of the same bicycle on the plane, at its initial state.
+        The package's stepper of the same bicycle on the plane, at its initial state.
     rate
-        The user's function.
+        The user's function, which returns the time derivative of the state y.
     """
 
     def __init__(self, stepper: Stepper, rate: Rate) -> None:
@@ -70,39 +69,42 @@ class OwnRateStepper:
 
     @property
     def system(self) -> System:
-        """The compiled system."""
+        """The compiled system of the bicycle."""
         return self._stepper.system
 
     @property
     def time(self) -> float:
-        """The present time, in s."""
+        """The current time, s."""
         return self._stepper.time
 
     @property
     def state(self) -> State:
-        """The present state."""
+        """The current state of the bicycle, see `State`."""
         return self._stepper.state
 
     @property
     def law_state(self) -> Floats:
-        """The present states of the control law, including its commands."""
+        """The current states of the rider's control law, (states,), including the rider's commands."""
         return self._stepper.law_state
 
     def observe(self) -> dict[str, Floats]:
-        """Return all observations of the present state by name, see `Stepper.observe`."""
+        """Return all observations in the current state by name, see `Stepper.observe`."""
         return self._stepper.observe()
 
     def values(self) -> dict[str, float]:
-        """Return all values of the present state by name, see `Stepper.values`."""
+        """Return all outputs and coordinates in the current state by name, see `Stepper.values`."""
         return self._stepper.values()
 
     def _inputs(self) -> dict[str, float]:
-        """Return the inputs of the present instant by name, including those of the control law."""
+        """Return the current inputs by name (N m or N), including the inputs that the control law sets."""
         names = self._stepper.system.model.inputs
         return dict(zip(names, self._stepper.observe()["inputs"].tolist(), strict=True))
 
     def _differentiate(self, t: float, y: Floats, inputs: Mapping[str, float]) -> Floats:
-        """Return the time derivative of y; raise an error if it has another size or is not finite."""
+        """Call the user's function and return the time derivative of y (states,).
+
+        An exception is raised if the function fails, or if its value has a wrong shape or is not finite.
+        """
         try:
             ydot = np.asarray(self._rate(t, y.copy(), inputs), float)
         except Exception as error:  # errors of the user's code end the ride, not the server
@@ -111,26 +113,29 @@ class OwnRateStepper:
             ) from error
         if ydot.shape != y.shape:
             raise ParameterError(
-                f"The function of this ride returned an array of shape {ydot.shape}; y has the shape "
-                f"{y.shape}. Return the derivative of every number of y, in the same order."
+                f"Your function returned an array of shape {ydot.shape}, but y has the shape {y.shape}. "
+                "Return the time derivative of every number of y, in the same order."
             )
         if not np.isfinite(ydot).all():
             raise SimulationError(f"your function returned a value that is not finite at {t:.3f} s")
         return ydot
 
     def step(self, dt: float, inputs: Mapping[str, float] | None = None) -> None:
-        """Advance by dt seconds in equal steps of the classical Runge-Kutta method."""
+        """Advance the motion by `dt` (s) in equal steps of the classical Runge-Kutta method.
+
+        `inputs` are new values of inputs by name, which stay constant until the next change.
+        """
         if inputs:
             self._stepper.hold(inputs)
         for _ in range(steps := ceil(dt / MAX_STEP)):
             self._take_step(dt / steps)
 
     def _take_step(self, dt: float) -> None:
-        """Advance by one step, with constant inputs."""
+        """Advance the motion by one Runge-Kutta step of `dt` (s) with constant mean inputs."""
         start = self.time
         first = self._inputs()
-        # The control law has states of its own, which advance with the motion of the package. That motion
-        # also predicts the inputs at the end of the step; with their mean value the error is O(h^2).
+        # Advance the package's own simulation first: it integrates the states of the control law, and
+        # predicts the inputs at the end of the step. Their mean over the step makes the error O(h^2).
         self._stepper.step(dt)
         last = self._inputs()
         held = {name: (first[name] + last[name]) / 2.0 for name in first}

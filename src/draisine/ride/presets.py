@@ -1,6 +1,6 @@
-"""Predefined rides (presets), each with a lesson: vehicle, initial values, commands and texts.
+"""Predefined rides (presets): vehicle, ground, initial values, commands, and the texts of a lesson.
 
-The texts of the page in all its languages are in `page/words.js`.
+`presets.toml` contains the values, `page/words.js` the texts in all languages of the page.
 """
 
 import json
@@ -22,12 +22,12 @@ from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain
 
 SteeringCommand = Literal["torque", "angle", "lean"]
-"""Quantity that the rider controls: steer torque, steer angle, or lean of the upper body."""
+"""Quantity by which the rider steers: steer torque, steer angle, or lean angle of the upper body."""
 
 
 @cache
 def page_words() -> dict[str, dict[str, str]]:
-    """Return the texts of the page by key, then by language.
+    """Return the texts of the page as nested dictionaries: key of the text, then code of the language.
 
     >>> page_words()["weave.title"]["de"]
     'Pendeln'
@@ -39,72 +39,80 @@ def page_words() -> dict[str, dict[str, str]]:
 
 
 def ride_text(name: str, part: str) -> str:
-    """Return a part of the English text of a preset (title, lesson, question, answer); "" if it has none."""
+    """Return an English text of the preset `name`; an empty string if the preset has no such text.
+
+    `part` is "title", "lesson", "question" or "answer".
+    """
     return page_words().get(f"{name}.{part}", {}).get("en", "")
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A predefined ride."""
+    """A predefined ride: vehicle, ground, initial values, commands and texts of its lesson."""
 
     title: str
     """Title of the ride on the page."""
     lesson: str
-    """Instruction for the user."""
+    """Text that tells the user what to try during the ride."""
     question: str
-    """Question to the user about the observed motion."""
+    """Question to the user about the observed motion; may be empty."""
     answer: str
-    """Answer to the question about the observed motion."""
+    """Answer to `question`, which the page shows on request; may be empty."""
     start: Mapping[str, float]
-    """Initial values of outputs by name, SI units."""
+    """Initial values of outputs by name (for example `forward_speed`), SI units."""
     way: SteeringCommand = "torque"
-    """Quantity that the rider controls initially."""
+    """Quantity by which the rider steers at the start of the ride."""
     commands: dict[str, float] = field(default_factory=dict)
-    """Initial commands of the rider by name."""
+    """Initial commands of the rider by name, see `Rider.commands`."""
     keys: dict[str, float] = field(default_factory=dict)
-    """Values that keyboard keys command, by key, if they differ from the defaults."""
+    """Command values of keyboard keys by key; keys that are not listed have their default values."""
     vehicle: str = "whipple"
     """Name of the vehicle, or FILE.py:function."""
     parameter_set: str | None = None
-    """Name of the parameter set; None for the default parameters of the vehicle."""
+    """Name of the parameter set of the vehicle; None for its default parameters."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameter values that replace those of the parameter set."""
+    """Parameter values by name (SI units) that replace values of the parameter set."""
     ground: Callable[[], Terrain] | None = None
-    """Function that returns the terrain; None for the ground plane."""
+    """Function without arguments that returns the terrain; None for the ground plane."""
     place: WheelPlace | None = None
-    """Initial position of a wheel on the terrain."""
+    """Initial position of a wheel on the terrain; None on the ground plane."""
     mu: float = math.inf
     """Friction coefficient of all contacts."""
     pace: float = 1.0
-    """Time scale: simulated seconds per second of real time."""
+    """Initial time scale: simulated seconds per second of real time."""
     sticks: bool = False
-    """Whether normal forces may be negative (wheels never lift off)."""
+    """Whether contacts are bilateral: normal forces may be negative, and wheels never lift off."""
     shown: bool = False
     """Whether an automatic rider demonstrates the ride until the user steers."""
     task: bool = False
-    """Whether the ride is a task that the page judges (`page/tasks.js`)."""
+    """Whether the ride is a task whose result the page assesses (`page/tasks.js`)."""
     fact: Callable[[Mapping[str, float]], tuple[float, float]] | None = None
-    """Function from the parameters to the acceleration (m/s2) and torque (N m) in a displayed sentence."""
+    """Function from the parameters by name to the lift-off limit that the page displays: acceleration (m/s2)
+    and torque (N m), see `limits`; None without such a limit.
+    """
     rate: str | None = None
-    """The user's equations of motion as FILE.py:function; None for those of the package."""
+    """The user's own equations of motion as "FILE.py:function"; None for the equations of the package."""
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Key of the compiled code, which depends on vehicle, parameter set and ground."""
+        """Key of the compiled code: presets with equal vehicle, parameter set and ground share their code."""
         return self.vehicle, self.parameter_set, self.ground
 
 
 EASY_COMMANDS = {"hold": 1.0, "lean_help": 5.0}
-"""Commands of an easy first ride: `hold` 1 = speed control on, `lean_help` = steer torque per lean rate
-(N m s/rad), which steers into the fall.
+"""Commands that make a first ride easy. `hold` = 1 switches the speed control on. `lean_help` is the gain
+from lean rate to steer torque (N m s/rad), which steers into a fall.
 """
 
 FACTS = {"brake": brake_limit, "wheelie": wheelie_limit}
-"""Functions for `Preset.fact` by name."""
+"""Functions for the field `Preset.fact`, by the names that `presets.toml` uses."""
 
 
 def _presets() -> dict[str, Preset]:
-    """Read the presets of `presets.toml`; presets on equal ground share one terrain. Texts are English."""
+    """Read all presets of `presets.toml` with their English texts.
+
+    Presets on equal ground share one terrain function, so that they share compiled code.
+    """
     text = files("draisine.ride").joinpath("presets.toml").read_text(encoding="utf-8")
     presets: dict[str, Preset] = {}
     grounds: dict[str, Callable[[], Terrain]] = {}
@@ -121,7 +129,7 @@ def _presets() -> dict[str, Preset]:
 
 
 PRESETS = _presets()
-"""Presets by name, tasks last; the first one is the default."""
+"""Predefined rides by name, with the tasks at the end. The first one is the default ride."""
 
 RIDE_GROUNDS = {
     "smooth": PRESETS["steer-torque"],
@@ -131,11 +139,13 @@ RIDE_GROUNDS = {
     "ramp": PRESETS["ramp"],
     "kerb": PRESETS["kerb"],
 }
-"""Grounds that the page offers: name of the ground -> a preset whose ground and place are used."""
+"""Presets that define the grounds that the page offers: each name of a ground maps to a preset, of which only
+`ground` and `place` are used.
+"""
 
 
 def on_ground(ride: Preset, name: str) -> Preset:
-    """Return a preset on another ground, with the initial position of that ground.
+    """Return a copy of a preset on the ground `name`, which also determines the initial wheel position.
 
     >>> on_ground(find_preset("weave"), "kerb").place
     WheelPlace(wheel='rear', centre=[0.0, 0.0], on='before')
@@ -145,7 +155,7 @@ def on_ground(ride: Preset, name: str) -> Preset:
 
 
 def ground_of(ride: Preset) -> str:
-    """Return the name of the ground of a preset; "" if it is not in `RIDE_GROUNDS`.
+    """Return the name of the ground of a preset; an empty string if `RIDE_GROUNDS` does not contain it.
 
     >>> ground_of(find_preset("ramp")), ground_of(find_preset("wheelie"))
     ('ramp', 'flat, wheels may lift')
@@ -154,8 +164,25 @@ def ground_of(ride: Preset) -> str:
 
 
 def find_preset(name: str) -> Preset:
-    """Return the preset with the given name; raise `UnknownNameError` if there is none.
+    """Return the predefined ride with the given name.
 
+    Parameters
+    ----------
+    name
+        Name of the ride, see `PRESETS`.
+
+    Returns
+    -------
+    Preset
+        The ride.
+
+    Raises
+    ------
+    UnknownNameError
+        If no predefined ride has this name.
+
+    Examples
+    --------
     >>> find_preset("weave").start["forward_speed"]
     3.5
     """
@@ -164,18 +191,30 @@ def find_preset(name: str) -> Preset:
 
 
 def presets_with_rate(rate: str, name: str) -> dict[str, Preset]:
-    """Return the presets that the user's own equations of motion can ride, by name.
+    """Return the presets for rides with the user's own equations of motion, by name.
 
-    They are those of the benchmark bicycle on level ground. Only the preset `steer-lean` has a leaning upper
-    body; it is offered alone, because the size of y must be the same in all rides of one function.
+    These are the rides of the benchmark bicycle on level ground. If the first ride is `steer-lean`, it is the
+    only one: its bicycle has a leaning upper body, and the size of the state y must not change between rides.
 
     Parameters
     ----------
     rate
-        The user's function, as FILE.py:function.
+        The user's function, as "FILE.py:function".
     name
-        Preset of the first ride.
+        Name of the preset of the first ride.
 
+    Returns
+    -------
+    dict
+        Presets with the field `rate` set, by name.
+
+    Raises
+    ------
+    ParameterError
+        If the first ride is not a ride of the benchmark bicycle on level ground.
+
+    Examples
+    --------
     >>> list(presets_with_rate("mine.py:rate", "steer-angle"))[:6]
     ['steer-torque', 'steer-angle', 'self-stable', 'weave', 'fall', 'capsize']
     >>> list(presets_with_rate("mine.py:rate", "steer-lean"))
@@ -193,8 +232,25 @@ def presets_with_rate(rate: str, name: str) -> dict[str, Preset]:
 
 
 def make_preset(name: str) -> Preset:
-    """Return a preset for a vehicle (name or FILE.py:function) or for a scenario of the kind `run`.
+    """Make a preset for a vehicle, or for a scenario of the kind `run`.
 
+    Parameters
+    ----------
+    name
+        Name of a vehicle or of a scenario, or "FILE.py:function" of the user's own vehicle.
+
+    Returns
+    -------
+    Preset
+        Ride of the vehicle, or with the vehicle, the terrain and the initial values of the scenario.
+
+    Raises
+    ------
+    ParameterError
+        If the scenario is not a run, or starts in a steady motion.
+
+    Examples
+    --------
     >>> make_preset("rolling_disc").start
     {'forward_speed': 5.0}
     """

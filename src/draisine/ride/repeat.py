@@ -1,4 +1,4 @@
-"""Repetition of a recorded ride, and conversion to a dataset."""
+"""Repeat recorded rides exactly, and convert rides to datasets for storage and figures."""
 
 import json
 import math
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]:
-    """Repeat a recorded ride exactly; yield the session after each frame."""
+    """Repeat a recorded ride exactly; yield the session after each frame.
+
+    `name` and `ride` are the name and the preset of the ride, `record` contains its inputs.
+    """
     session = Session(name, {name: replace(ride, mu=record.mu)})
     if record.first != session.system.parameters:
         session.change(record.first)
@@ -35,7 +38,24 @@ def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]
 
 
 def ride_dataset(session: Session) -> "Dataset":
-    """Return a ride as a dataset with the motion at its frames and the record that repeats it."""
+    """Convert a ride to a dataset with the motion at its frames, and with its record for `repeat_ride`.
+
+    Parameters
+    ----------
+    session
+        Session of the ride.
+
+    Returns
+    -------
+    Dataset
+        Dataset of a run; the attribute `ride` and the variables `ride_steps` and `ride_inputs` are the
+        record.
+
+    Raises
+    ------
+    DataError
+        If the ride has no frames yet.
+    """
     name = session.name
     record = session.record
     ride = session.presets[session.name]
@@ -64,7 +84,10 @@ def ride_dataset(session: Session) -> "Dataset":
 
 
 def repeat_ride(data: "Dataset") -> Session:
-    """Repeat a stored ride and return the session at its end."""
+    """Repeat a ride that `ride_dataset` has stored; return the session at the end of the ride.
+
+    `DataError` is raised if the ride needs a file with code that the user has not trusted.
+    """
     stored = json.loads(data.attrs["ride"])
     for file in code_files(data):
         check_trust(file, "the ride")
@@ -84,7 +107,11 @@ def repeat_ride(data: "Dataset") -> Session:
 
 
 def compare_frames(data: "Dataset", again: "Dataset") -> dict[str, float]:
-    """Return the largest difference of each variable between two rides; inf if the shapes differ."""
+    """Return the largest absolute difference between two rides for each variable that differs.
+
+    The result maps names of variables to differences in the unit of the variable; infinity stands for arrays
+    of different shapes. It is empty if the rides are equal to the last bit.
+    """
     out = {}
     for name in data.data_vars:
         first = data[name].values

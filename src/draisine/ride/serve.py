@@ -1,4 +1,4 @@
-"""Server process of a ride, which runs until it is interrupted."""
+"""Process that serves a ride to the browser until the user interrupts it."""
 
 import asyncio
 import logging
@@ -19,16 +19,14 @@ from draisine.ride.session import Session
 NO_BUNDLE = """\
 This installation has no bundle of three.js and uPlot: the page draws lines instead of surfaces, and no plots.
 Install a wheel, or run `npm ci && npm run bundle` in the source tree."""
-"""Message for installations without the bundle of third-party scripts."""
+"""Message that is printed if the installation lacks the bundle of third-party scripts."""
 
 MAX_MESSAGE_SIZE = 4096
 """Largest size (bytes) of a message from the page; commands have a few hundred bytes."""
 
 REQUEST_TIMEOUT = 30.0
-"""Time limit (s) for the arrival of the header of an HTTP request.
-
-A page on the same computer needs far less; connections without a request must not accumulate.
-
+"""Longest time (s) from the opening of a connection to the end of the header of an HTTP request. A page on
+the same computer needs far less; without a limit, idle connections would accumulate.
 """
 
 
@@ -40,16 +38,28 @@ def serve(
     target: Path | None = None,
     rate: str | None = None,
 ) -> None:
-    """Serve a ride until interrupted; print the address of the page and open it in the browser.
+    """Serve a ride until the user interrupts it; print the address of the page.
 
-    `what` is a vehicle or scenario in addition to the presets. When the server ends, the last ride is written
-    to the file `target`, unless it is None. `rate` is the user's own equations of motion (FILE.py:function).
+    Parameters
+    ----------
+    what
+        Vehicle or scenario to ride in addition to the presets; None for the presets only.
+    name
+        Name of the first preset; ignored if `what` is given.
+    port
+        TCP port on this computer; 0 selects a free port.
+    browser
+        Whether to open the page in the browser.
+    target
+        File to which the last ride is written when the server ends; None writes no file.
+    rate
+        The user's own equations of motion as "FILE.py:function"; None for the equations of the package.
     """
     find_preset(name)
     presets: Mapping[str, Preset] = PRESETS
     if rate is not None:
         presets = presets_with_rate(rate, name)
-        Session(name, presets)  # reports errors of the function before the page opens
+        Session(name, presets)  # raises errors of the user's function before the page opens
     if what is not None:
         presets = dict(PRESETS) | {what: make_preset(what)}
         name = what
@@ -68,7 +78,7 @@ def serve(
 
 
 def make_server(ride: RideServer) -> uvicorn.Server:
-    """Return the uvicorn server of a ride, with limits on message size and request time."""
+    """Return the uvicorn server of a ride, with limits of message size (bytes) and of request time (s)."""
     config = uvicorn.Config(
         ride.app(),
         log_level="error",
@@ -83,23 +93,27 @@ def make_server(ride: RideServer) -> uvicorn.Server:
 
 
 def _is_own_fault(record: logging.LogRecord) -> bool:
-    """Return whether a log record is an error of the server itself, not of a client.
+    """Return whether a log record reports an error of this server, not of a client.
 
-    uvicorn correctly closes a socket that sends invalid UTF-8 (code 1007), but also logs the traceback.
+    It filters one known record: if a client sends invalid UTF-8, uvicorn closes the socket correctly (code
+    1007) but also logs a traceback.
     """
     return not record.getMessage().startswith("Invalid UTF-8")
 
 
 class TimedRequests(H11Protocol):
-    """HTTP protocol that closes connections without a timely request; uvicorn would wait indefinitely."""
+    """HTTP protocol that closes a connection if no complete request header arrives within `REQUEST_TIMEOUT`.
+
+    Without this limit, uvicorn would wait for the request indefinitely.
+    """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout of the first request."""
+        """Accept a connection and start the timeout of its first request."""
         super().connection_made(transport)
         self._await_request()
 
     def _await_request(self) -> None:
-        """Start the timeout of a request."""
+        """Start the timeout of the next request, after which the connection is closed."""
         self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.transport.close)
 
     def handle_events(self) -> None:

@@ -1,11 +1,11 @@
-"""Server of a ride: one page and one WebSocket, on this computer only.
+"""Web server of a ride: one page and one WebSocket, for clients on this computer only.
 
-The page requests a frame by sending its commands (binary, float64: a serial number, the number of the
-displayed scene, then the controls of that scene in order). The response contains the serial number and the
-frame; there is no response if another scene has been sent meanwhile. JSON messages change the ride:
-{"preset": name}, {"reset": true}, {"parameters": {...}},
-{"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x},
-{"record": true}.
+Binary messages (float64) request frames. The page sends a serial number, the number of the scene that it
+displays, and the commands of this scene in order. The server responds with the serial number and the frame.
+It does not respond if it has already sent another scene.
+
+Text messages (JSON) change the ride: {"preset": name}, {"reset": true}, {"parameters": {...}},
+{"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x}, {"record": true}.
 """
 
 import asyncio
@@ -35,29 +35,45 @@ from draisine.ride.repeat import ride_dataset
 from draisine.ride.session import STEP_RATE, Session
 
 MAX_CATCH_UP_STEPS = 100
-"""Largest number of simulation steps per frame; on slow computers the simulated time passes more slowly."""
+"""Largest number of simulation steps per frame. On a slow computer the limit makes the simulation run slower
+than real time, instead of delaying frames more and more.
+"""
 
 PAUSE_TIME = 0.3
-"""Time (s) without requests after which a page counts as paused; the ride then resumes with one frame."""
+"""Time (s) without a request for a frame after which the page counts as paused. The simulation does not catch
+up a pause: the next frame advances the ride by `FRAME_STEPS` only.
+"""
 
 FRAME_STEPS = 16
-"""Number of simulation steps of the first frame after a pause (1/64 s)."""
+"""Number of simulation steps (16 / 1024 s = 1/64 s) of the first frame after a pause."""
 
 CLOSE_UNREADABLE = 1003
-"""WebSocket close code (RFC 6455) for messages that cannot be read."""
+"""WebSocket close code (RFC 6455, section 7.4.1) with which the server answers an unreadable message."""
 
 CLOSE_OCCUPIED = 4001
-"""WebSocket close code of this server if another page is already connected."""
+"""WebSocket close code of this server (private range of RFC 6455) if another page is already connected."""
 
 BUNDLE_FILE = "vendor.js"
 """File name of the bundle of third-party scripts, which may be missing in an installation."""
 
 MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
-"""Media types of the page's files by suffix."""
+"""Media types (MIME types) of the files of the page by their suffix."""
 
 
 class RideServer:
-    """Web server of one riding session, with access control and real-time pacing."""
+    """Web server of one riding session, with access control and simulation in real time.
+
+    Parameters
+    ----------
+    name
+        Name of the first preset.
+    port
+        TCP port of the server.
+    target
+        File to which rides are recorded; None for no recording.
+    presets
+        Available presets by name.
+    """
 
     def __init__(
         self,
@@ -66,7 +82,7 @@ class RideServer:
         target: Path | None = None,
         presets: Mapping[str, Preset] = PRESETS,
     ) -> None:
-        """Create the session of a preset and the access token of the page."""
+        """Create the access token of the page; the session starts when the page connects."""
         self.target = target
         self.requested = name, presets
         self.name, self.presets = self.requested
@@ -85,11 +101,11 @@ class RideServer:
 
     @property
     def address(self) -> str:
-        """Address (URL) of the page with its access token."""
+        """Address (URL) of the page, including its access token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def app(self) -> Starlette:
-        """Return the web application with its routes."""
+        """Return the web application with its three routes: page, files of the page, and WebSocket."""
         return Starlette(
             routes=[
                 Route("/", self.index),
@@ -101,24 +117,28 @@ class RideServer:
     # --- pages
 
     def admits(self, request: HTTPConnection, token: bool = True) -> bool:
-        """Return whether a request comes from this computer, with this server's address and access token."""
+        """Return whether a request names this server's local address as host, and has the access token.
+
+        The access token is not checked if `token` is false.
+        """
         local = request.headers.get("host") in self.hosts
-        # Compare bytes, because texts with non-ASCII characters cannot be compared in constant time.
+        # compare_digest takes constant time, so that its duration does not reveal the token. It needs bytes,
+        # because it rejects texts with non-ASCII characters.
         sent = request.query_params.get("token", "").encode()
         return local and (not token or secrets.compare_digest(sent, self.token.encode()))
 
     async def index(self, request: Request) -> Response:
-        """Return the HTML page."""
+        """Respond to a request for the HTML page."""
         return self.file("index.html") if self.admits(request) else forbidden()
 
     async def module(self, request: Request) -> Response:
-        """Return a script or style file of the page; these files are public and need no token."""
+        """Respond to a request for a script or style file of the page, which needs no access token."""
         if not self.admits(request, token=False):
             return forbidden()
         return self.file(request.path_params["name"])
 
     def file(self, name: str) -> Response:
-        """Return a file of the page as an HTTP response."""
+        """Return the HTTP response with the file `name` of the page; status 404 if it does not exist."""
         page = files("draisine.ride") / "page"
         available = {each.name for each in page.iterdir()}
         if name == BUNDLE_FILE and not has_bundle():
@@ -137,17 +157,17 @@ class RideServer:
     # --- the socket
 
     async def ride(self, socket: WebSocket) -> None:
-        """Serve the WebSocket of one page until it disconnects."""
+        """Serve the WebSocket of one page until the page disconnects; refuse a second page."""
         origins = {f"http://{host}" for host in self.hosts}
         if not self.admits(socket) or socket.headers.get("origin") not in origins:
             await socket.close(1008)
             return
         await socket.accept()
         if self.taken:
-            await socket.close(CLOSE_OCCUPIED, "another tab is riding; this one waits")
+            await socket.close(CLOSE_OCCUPIED, "another tab is riding; this tab waits")
             return
         self.taken = True
-        # Another page starts with the requested ride; one that lost its connection continues its own ride.
+        # A new page starts with the requested ride. A page that reconnects continues its own ride.
         if "resume" not in socket.query_params:
             self.name, self.presets = self.requested
         try:
@@ -160,7 +180,7 @@ class RideServer:
             self.taken = False
 
     async def respond(self, socket: WebSocket, message: Mapping[str, Any]) -> None:
-        """Respond to one message of the page."""
+        """Respond to one message of the page: send a frame, or execute the requests of a JSON message."""
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1000))
         if message.get("bytes") is not None:
@@ -181,20 +201,29 @@ class RideServer:
         await self.change(socket, requests)
 
     async def explain(self, socket: WebSocket) -> None:
-        """Send the reason why the simulation stopped, only once."""
+        """Send the page the reason why the simulation has stopped, once per stop."""
         if self.session is not None and self.session.reason:
             await socket.send_text(json.dumps({"ended": self.session.reason}))
             self.session.reason = ""
 
     async def refuse(self, socket: WebSocket) -> None:
-        """Close a WebSocket after an unreadable message."""
+        """Close the WebSocket after an unreadable message, and end its service by `WebSocketDisconnect`."""
         await socket.close(CLOSE_UNREADABLE, "unreadable")
         raise WebSocketDisconnect(CLOSE_UNREADABLE)
 
     def step(self, raw: bytes) -> bytes | None:
-        """Advance the ride with the commands of a page and return the current frame.
+        """Advance the ride to the current time with the commands of a binary message.
 
-        Return empty bytes for commands of an earlier scene, and None for malformed commands.
+        Parameters
+        ----------
+        raw
+            Message as float64 numbers: serial number, number of the scene, and commands.
+
+        Returns
+        -------
+        bytes or None
+            Serial number and frame as float64 numbers; empty bytes if the message belongs to an earlier
+            scene; None if the message is malformed.
         """
         session = self.session
         if session is None or len(raw) % 8:
@@ -210,7 +239,7 @@ class RideServer:
         return np.concatenate([values[:1], session.frame()]).tobytes()
 
     def due(self) -> int:
-        """Return the number of simulation steps that are due since the last frame, by the clock."""
+        """Return the number of simulation steps that the clock requires since the last frame."""
         now = time.monotonic()
         passed = now - self.clock
         self.clock = now
@@ -226,7 +255,10 @@ class RideServer:
     async def change(
         self, socket: WebSocket, requests: Mapping[str, Any], *, log_errors: bool = False
     ) -> None:
-        """Execute the change requests of the page; with `log_errors`, errors are also printed."""
+        """Execute the requests of the page that change the ride, given as values by key.
+
+        Errors are sent to the page. If `log_errors` is true, they are also printed in the terminal.
+        """
         handlers = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
         handlers |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
         handlers |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
@@ -237,15 +269,20 @@ class RideServer:
                     await self.refuse(socket)
                 await handlers[key](socket, value)
         except (DraisineError, ArithmeticError, TypeError, ValueError) as error:
-            # Print to the terminal first, so that every error on the page is also in the terminal.
+            # Print before sending, so that an error that the page shows is already in the terminal.
             if log_errors:
                 print(f"error: {error}", file=sys.stderr, flush=True)
             await socket.send_text(json.dumps({"refused": str(error)}))
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
-        """Start a preset, which another process compiles first if necessary."""
+        """Start the preset `name` and send its description to the page.
+
+        If the preset is not compiled yet, another process compiles it first, and the page shows a message.
+        """
         if name not in self.presets:
-            raise ValueError(f"There is no ride {name!r}.")
+            raise ValueError(
+                f"There is no ride {name!r}. Available rides: {', '.join(self.presets)}."
+            )
         preset = self.presets[name]
         ready = self.preparation(name)
         if not ready.done():
@@ -256,22 +293,23 @@ class RideServer:
         self.name = name
         self.pace = self.session.preset.pace
         await self.describe(socket)
-        # The user's own equations of motion can ride some of the presets only.
+        # Compile the other presets in advance. With the user's own equations of motion, only a few presets of
+        # the package are available.
         offered = [other for other in PRESETS if other in self.presets]
         for other in sorted(offered, key=lambda each: PRESETS[each].ground is not None):
             self.preparation(other)
 
     def preparation(self, name: str) -> "asyncio.Task[None]":
-        """Return the task that prepares a preset in another process."""
+        """Return the asyncio task that compiles a preset in another process; start it at the first call."""
         kind = self.presets[name].kind
         if kind not in self.preparations:
             self.preparations[kind] = asyncio.create_task(self.prepare(name))
         return self.preparations[kind]
 
     async def prepare(self, name: str) -> None:
-        """Derive and compile a preset of the package in another process, one at a time.
+        """Derive and compile a preset of the package in another process, one preset at a time.
 
-        Vehicles and scenarios of the user are compiled when their ride starts.
+        Vehicles and scenarios of the user are not prepared: they are compiled when their ride starts.
         """
         if self.presets[name] is not PRESETS.get(name):
             return
@@ -286,68 +324,73 @@ class RideServer:
                     await process.wait()
 
     async def set_bicycle(self, socket: WebSocket, value: Any) -> None:
-        """Restart the ride with the bicycle of another parameter set."""
+        """Restart the ride with the bicycle of the parameter set `value`; "" selects the default bicycle."""
         ride = replace(self.presets[self.name], parameter_set=str(value) or None)
         await self.start_ride(socket, self.name, ride)
 
     async def set_ground(self, socket: WebSocket, value: Any) -> None:
-        """Restart the ride on another ground."""
+        """Restart the ride on the ground with the name `value`, see `RIDE_GROUNDS`."""
         ride = on_ground(self.presets[self.name], str(value))
         await self.start_ride(socket, self.name, ride)
 
     async def set_vehicle(self, socket: WebSocket, value: Any) -> None:
-        """Start the ride of another vehicle of the package."""
+        """Start a ride of the package's vehicle with the name `value`."""
         if value not in names("vehicle"):
-            raise ValueError(f"There is no vehicle {value!r}.")
+            raise ValueError(f"There is no vehicle {value!r}. See `draisine list vehicles`.")
         await self.start_ride(socket, value, make_preset(value))
 
     async def start_ride(self, socket: WebSocket, name: str, ride: Preset) -> None:
-        """Start a modified preset; if it is infeasible, an error is raised and the current ride continues."""
+        """Start the modified preset `ride`, which replaces the preset `name`.
+
+        If the ride cannot start, an exception is raised and the current ride continues.
+        """
         await asyncio.to_thread(Session, name, {name: ride})
         self.presets = {**self.presets, name: ride}
         await self.choose(socket, name)
 
     async def reset(self, socket: WebSocket, value: Any) -> None:
-        """Restart the ride."""
+        """Restart the ride from its initial state; `value` is ignored."""
         if self.session is not None:
             self.session.reset()
             self.clock = -math.inf
 
     async def parameters(self, socket: WebSocket, values: Any) -> None:
-        """Change parameters of the ride."""
+        """Change parameters of the vehicle to `values` by name (SI units), and send the new description."""
         if self.session is not None:
             self.session.change({str(k): float(v) for k, v in dict(values).items()})
             self.clock = -math.inf
             await self.describe(socket)
 
     async def set_pace(self, socket: WebSocket, value: Any) -> None:
-        """Set the time scale of the ride."""
+        """Set the time scale of the ride: simulated seconds per second of real time, from 0 to 10."""
         pace = float(value)
         if not 0.0 <= pace <= 10.0:
-            raise ValueError(f"The pace {pace} must be between 0 and 10.")
+            raise ValueError(
+                f"pace = {pace:g} must be between 0 and 10 simulated seconds per second."
+            )
         self.pace = pace
 
     async def set_mu(self, socket: WebSocket, value: Any) -> None:
-        """Change the friction coefficient; on a terrain the change applies at the next restart."""
+        """Change the friction coefficient to `value` (None: unlimited); see `Session.set_friction`."""
         if self.session is not None:
             self.session.set_friction(math.inf if value is None else float(value))
 
     async def keep(self, socket: WebSocket, value: Any) -> None:
-        """Write the ride since its start to the target file."""
+        """Write the ride since its start to the target file, and report the file to the page."""
         if self.target is None:
             raise ValueError(
-                "There is no file to record to: start with `draisine ride --record FILE.nc`."
+                "The ride cannot be recorded without a file. Start it with `draisine ride --record FILE.nc`."
             )
         await asyncio.to_thread(self.write)
         await socket.send_text(json.dumps({"recorded": str(self.target)}))
 
     def write(self) -> None:
-        """Write the ride to the target file, if a file is given and the ride has frames."""
+        """Write the ride to the target file; do nothing without a target file or without frames."""
         if self.target is not None and self.session is not None and self.session.record.steps:
             save(ride_dataset(self.session), self.target)
 
     async def describe(self, socket: WebSocket) -> None:
-        """Send the description of a new scene to the page."""
+        """Send the page the description of a new scene, with the next scene number."""
         assert self.session is not None
         self.clock = -math.inf
         self.scene += 1
@@ -362,5 +405,5 @@ def has_bundle() -> bool:
 
 
 def forbidden() -> Response:
-    """Return the HTTP response to requests without permission."""
+    """Return the HTTP response (status 403) to requests to another host name or without the access token."""
     return PlainTextResponse("Forbidden: open the address that `draisine ride` printed.", 403)

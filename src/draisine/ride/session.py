@@ -1,4 +1,8 @@
-"""Simulation of a running ride: converts the user's commands to frames, in steps of 1/1024 s."""
+"""Simulation of a ride in progress, in steps of 1/1024 s: from the user's commands to frames for the page.
+
+A frame is an array of numbers that describes one image: time, pose, joint coordinates, contact forces and
+outputs of the vehicle.
+"""
 
 import math
 from collections.abc import Mapping
@@ -33,20 +37,22 @@ from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
 STEP_RATE = round(1.0 / DEFAULT_STEP)
-"""Number of simulation steps per second of simulated time, 1/s."""
+"""Number of simulation steps per second of simulated time."""
 
 LEAN_LIMIT = math.radians(45.0)
-"""Largest lean (rad) of a bicycle that has not fallen; no rider recovers from a larger one."""
+"""Largest lean angle (rad) during a ride. A bicycle that leans more has fallen, because no rider recovers."""
 
 STEER_LIMIT = math.radians(75.0)
-"""Largest steer angle (rad); beyond it the handlebar has flipped and the ride ends."""
+"""Largest steer angle (rad) during a ride; beyond it the handlebar has flipped, and the ride ends."""
 
 PITCH_LIMIT = math.radians(75.0)
-"""Largest pitch (rad); beyond it the vehicle has overturned forwards or backwards and the ride ends."""
+"""Largest pitch angle (rad) during a ride; beyond it the vehicle has overturned forwards or backwards, and
+the ride ends.
+"""
 
 
 class RideStatus(IntEnum):
-    """Status of a ride, as sent in frames; `page/words.js` contains the displayed sentence for each."""
+    """Status of a ride, which every frame contains; `page/words.js` has the sentence for each status."""
 
     RIDING = 0
     FELL = 1
@@ -58,34 +64,44 @@ class RideStatus(IntEnum):
 
 
 KEPT_POSE = ("x", "y", "yaw", "lean")
-"""Pose outputs of a bicycle that stay unchanged when the user changes parameters."""
+"""Names of the outputs for the pose of a bicycle that stay unchanged when the user changes parameters."""
 
 KEPT_SPEEDS = ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
-"""Speeds of a bicycle that stay unchanged when the user changes parameters."""
+"""Names of the speeds of a bicycle that stay unchanged when the user changes parameters."""
 
 PLANE_CONTACT = ContactOptions(fall=math.inf)
-"""Contact options on the plane; falls are detected by the session instead."""
+"""Contact options of rides on the plane. `fall` is infinite, because the session itself detects falls."""
 
 TERRAIN_CONTACT = ContactOptions(rest_speed=0.05, fall=math.inf)
-"""Contact options on a terrain; impacts slower than 0.05 m/s are plastic, so that rides run in real time."""
+"""Contact options of rides on a terrain. Impacts slower than 0.05 m/s are plastic, so that small bounces do
+not slow the simulation below real time.
+"""
 
 TERRAIN_NUMERICS = Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10)
-"""Step and tolerances on a terrain; the tolerances keep event times within a microsecond."""
+"""Step (s) and tolerances of rides on a terrain; the tolerances keep errors of event times below 1e-6 s."""
 
 
 class Session:
-    """Simulation of one ride.
+    """Simulation of one ride, from commands of the user to frames.
 
-    `controls` are the names of its commands: the push force, then the rider's commands or the joints.
+    The attribute `controls` lists the names of the commands that the page sends: the lateral component of the
+    disturbing force, then the commands of the rider, or the joint torques of a vehicle without a rider.
+
+    Parameters
+    ----------
+    name
+        Name of the first preset.
+    presets
+        Available presets by name.
     """
 
     def __init__(self, name: str, presets: Mapping[str, Preset] = PRESETS) -> None:
-        """Start the session with a preset."""
+        """Start the session with the preset `name`."""
         self.presets = presets
         self.choose(name)
 
     def choose(self, name: str) -> None:
-        """Start a preset by name."""
+        """Compile the vehicle of the preset `name` and start its ride."""
         expect_known("no ride", name, self.presets, UnknownNameError)
         self.name = name
         self.preset = self.presets[name]
@@ -98,13 +114,13 @@ class Session:
             for by_angle in (
                 1.0,
                 0.0,
-            ):  # compile both riders in advance, so that switching does not interrupt the ride
+            ):  # compile both riders in advance, so that a change of rider does not interrupt the ride
                 self._change_rider({"by_angle": by_angle})
             self.reset()
         self.controls = (f"{PUSH_FORCE}.y", *(joints if self.law is None else self.law.commands))
 
     def reset(self) -> None:
-        """Restart the ride with the current parameters."""
+        """Restart the ride from its initial state, with the current parameters, and clear its record."""
         self.law = self._rider(self.preset.way == "angle")
         by_angle = {"by_angle": float(self.preset.way == "angle")}
         self.stepper: Stepper | OwnRateStepper = Stepper(
@@ -126,18 +142,23 @@ class Session:
         self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
     def _rider(self, by_angle: bool) -> Rider | None:
-        """Return the rider; on a terrain, a prescribed steer angle needs a different rider."""
+        """Return the control law of the rider; None for a vehicle without a rider.
+
+        On the plane one rider applies steer torques and prescribes steer angles. On a terrain `by_angle`
+        selects one of two riders, because a joint is then either always prescribed or never.
+        """
         if self.terrain is None:
             return make_rider(self.system, "either")
         return make_rider(self.system, "guided" if by_angle else "free")
 
     def _start(self) -> State:
-        """Return the initial state of the ride."""
+        """Return the initial state of the ride, with the wheel at its place on the terrain."""
         return start_on(self.system, self.preset.start, self.terrain, self.preset.place)
 
     def terrain_task(self, by_angle: bool) -> Task:
-        """Return the simulation task of this ride on its terrain, for a rider who controls the steer angle or
-        the steer torque.
+        """Return the simulation task of this ride on its terrain, for the export as a simulator.
+
+        The rider controls the steer angle if `by_angle` is true, otherwise the steer torque.
         """
         contact = replace(TERRAIN_CONTACT, mu=self.preset.mu)
         law = self._rider(by_angle)
@@ -156,13 +177,17 @@ class Session:
 
     @property
     def machine(self) -> ClosedForm | Generic:
-        """Compiled equations of motion of the vehicle with its rider."""
+        """Compiled equations of motion of the vehicle with its rider, as the simulation uses them."""
         if self.terrain is not None:
             return make_generic(self.system, self.law, self.terrain.motions)
         return self.system.machine(None, self.law, law_states(self.law))
 
     def advance(self, count: int, inputs: dict[str, float]) -> None:
-        """Advance the ride by `count` steps with commands and inputs by name, unless it has ended."""
+        """Advance the ride by `count` simulation steps and record them; do nothing if the ride has ended.
+
+        `inputs` are the rider's commands and the disturbing force (N) by name. An error of the simulation
+        ends the ride; `reason` then contains its message.
+        """
         if self.status != RideStatus.RIDING:
             return
         try:
@@ -177,20 +202,20 @@ class Session:
         self.record.add(count, inputs)
 
     def _change_rider(self, inputs: dict[str, float]) -> None:
-        """Replace the rider if the commanded steering quantity has changed."""
+        """Replace the rider if the user has switched between steer torque and steer angle."""
         law = self._rider(bool(inputs["by_angle"])) if "by_angle" in inputs else self.law
         if law is not None and law != self.law:
-            assert isinstance(self.stepper, Stepper)  # on the plane one rider does both
+            assert isinstance(self.stepper, Stepper)  # only rides on a terrain have two riders
             self.stepper.obey(law)
             self.law = law
 
     def _observe(self) -> None:
-        """Store the observations and the state of the stepper."""
+        """Store the observations and the state of the stepper as the attributes `seen` and `state`."""
         self.seen = self.stepper.observe()
         self.state = self.stepper.state
 
     def _judge(self) -> None:
-        """Update the status of the ride from the limits of lean, steer and pitch, and from contact forces."""
+        """Update the status of the ride: compare lean, steer, pitch and contact forces with their limits."""
         _, lean, pitch, *_ = self.seen["outputs"].tolist()
         steer = 0.0 if self._steer is None else float(self.state.r[self._steer])
         if abs(lean) > LEAN_LIMIT:
@@ -203,8 +228,11 @@ class Session:
             self._judge_contacts(self.seen["forces"].tolist())
 
     def _judge_contacts(self, forces: list[float]) -> None:
-        """Update the status if a normal force is negative or friction exceeds its limit; forces in N. On a
-        terrain wheels lift off and slide instead.
+        """Update the status of a ride on the plane from its contact forces (N).
+
+        `forces` contains normal, longitudinal and lateral force of each contact. The ride ends if a normal
+        force is negative, or if a tangential force exceeds mu times the normal force. On a terrain, wheels
+        lift off and slide instead.
         """
         mu = self.preset.mu
         for normal, along, across in zip(forces[::3], forces[1::3], forces[2::3], strict=True):
@@ -214,14 +242,25 @@ class Session:
                 self.status = RideStatus.SLIPPED
 
     def change(self, parameters: dict[str, float]) -> None:
-        """Change parameters while position, speed, lean and steer stay unchanged.
+        """Change parameters of the vehicle during the ride; position, speed, lean and steer stay unchanged.
 
-        On a terrain the ride restarts, because wheels may be in the air. Infeasible parameters raise an
-        error and change nothing.
+        On a terrain the ride restarts, because its wheels may be in the air.
+
+        Parameters
+        ----------
+        parameters
+            New values by name, SI units.
+
+        Raises
+        ------
+        ParameterError
+            If the vehicle is invalid with the new values, or if the ride uses the user's own equations of
+            motion. The ride then continues unchanged.
         """
         if isinstance(self.stepper, OwnRateStepper):
             raise ParameterError(
-                "Your own equations of motion have their own parameters; change them in their file."
+                "Your own equations of motion have their own parameters. To set them, "
+                "change them in their file."
             )
         if self.terrain is not None:
             self._restart_with(parameters)
@@ -232,7 +271,11 @@ class Session:
         self.record.changes[len(self.record.steps)] = parameters
 
     def _restart_with(self, parameters: dict[str, float]) -> None:
-        """Restart the ride with other parameters; the old ones are kept if the new ones are infeasible."""
+        """Restart the ride with new parameter values by name.
+
+        If the ride cannot start with the new values, the old values are restored and the error is raised
+        again.
+        """
         before = self.system
         self.system = before.with_parameters(**parameters)
         try:
@@ -243,22 +286,27 @@ class Session:
 
     @property
     def _kept(self) -> list[str]:
-        """Names of bicycle values that stay unchanged when parameters change: pose, joints and speeds."""
+        """Names of the values that a change of parameters preserves: pose, joint coordinates and speeds.
+
+        The list is empty for a vehicle without a rider.
+        """
         joints = [joint.name for joint in self.system.model.joints]
         values = self.stepper.values()
         kept = (*KEPT_POSE, *joints, *KEPT_SPEEDS)
         return [n for n in kept if n in values] if self.law else []
 
     def set_friction(self, mu: float) -> None:
-        """Change the friction coefficient; on a terrain the change applies at the next restart."""
+        """Change the friction coefficient to `mu`; on a terrain it takes effect at the next restart."""
         if not mu > 0.0:
-            raise ParameterError(f"mu = {mu:g} must be positive: riding needs friction.")
+            raise ParameterError(
+                f"mu = {mu:g} must be positive, because a vehicle cannot be ridden without friction."
+            )
         self.preset = replace(self.preset, mu=mu)
 
     # --- output for the page
 
     def parts(self) -> dict[str, Floats]:
-        """Return the blocks of the current frame by name."""
+        """Return the current frame as blocks by name, each an array (numbers,) in SI units."""
         seen = self.seen
         now = self.state
         return {
@@ -279,16 +327,20 @@ class Session:
         }
 
     def _yaw(self) -> float:
-        """Return the current yaw, rad; zero for a machine without this output."""
+        """Return the current yaw angle, rad; zero for a vehicle without the output `yaw`."""
         outputs = list(self.system.outputs)
         return float(self.seen["outputs"][outputs.index("yaw")]) if "yaw" in outputs else 0.0
 
     def frame(self) -> Floats:
-        """Return the current frame: all blocks, concatenated."""
+        """Return the current frame as one array (numbers,): the concatenated blocks of `parts`."""
         return np.concatenate(list(self.parts().values()))
 
     def description(self) -> dict[str, Any]:
-        """Return the static description of this ride for the page: scene, texts and layout of frames."""
+        """Return the description of the ride for the page as data for JSON.
+
+        It contains everything that frames do not repeat: shapes of vehicle and ground, texts, names of
+        commands and outputs, sliders, stability chart, and the position of each block in a frame.
+        """
         model = self.system.model
         blocks = self.parts()
         ends = np.cumsum([len(block) for block in blocks.values()]).tolist()
@@ -327,7 +379,7 @@ class Session:
 
 
 def rehearse(name: str) -> None:
-    """Derive and compile the equations of a preset, and simulate four seconds of the ride."""
+    """Fill the compile cache for a preset: derive and compile its equations, and simulate four seconds."""
     session = Session(name)
     session.description()
     for _ in range(4 * STEP_RATE // 16):
@@ -336,7 +388,7 @@ def rehearse(name: str) -> None:
 
 
 def _describe_preset(name: str, preset: Preset) -> dict[str, Any]:
-    """Return the fields of a preset that the page displays."""
+    """Return the fields of a preset that the page uses, and its name, as data for JSON."""
     fields = (
         "title",
         "lesson",
@@ -353,7 +405,7 @@ def _describe_preset(name: str, preset: Preset) -> dict[str, Any]:
 
 
 def _sets(vehicle: str) -> tuple[str, ...]:
-    """Return the names of the parameter sets of a vehicle; empty if it has none."""
+    """Return the names of the parameter sets of a vehicle; an empty tuple if the vehicle has none."""
     try:
         return parameter_sets(vehicle)
     except UnknownNameError:

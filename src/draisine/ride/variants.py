@@ -1,4 +1,8 @@
-"""Bicycles of an exported page: parameter ranges, and drawings that are interpolated over parameters."""
+"""Bicycles of an exported page: ranges of their parameters, and drawings tabulated over the parameters.
+
+The exported page has no Python. It therefore interpolates the drawing of a bicycle linearly between stored
+drawings if the user moves a slider.
+"""
 
 from typing import Any
 
@@ -11,17 +15,20 @@ from draisine.system.system import System
 from draisine.view.scene.description import describe_machine
 
 CHART_STRIDE = 4
-"""Stride of the exported speeds of the stability chart: every fourth one, to limit the file size."""
+"""Stride of the speeds of the stability chart: every fourth speed is exported, to limit the file size."""
 
 DRAWING_ERROR = 5e-3
-"""Largest error (m) of an interpolated drawing, about one pixel."""
+"""Tolerated position error (m) of points in an interpolated drawing, about one pixel on the screen."""
 
 MAX_DRAWINGS = 5
-"""Largest number of stored drawings per parameter, to limit the file size."""
+"""Largest number of stored drawings per parameter; it limits the file size."""
 
 
 def describe_bicycle(system: System) -> dict[str, Any]:
-    """Return the description of a bicycle as plain data, so that the page can change its parameters."""
+    """Return the description of a bicycle as data for JSON: parameters, drawing, stability chart and sliders.
+
+    It contains all data with which the page can change the parameters without Python.
+    """
     ranges = {name: _range(system, name) for name in SLIDERS if name in system.parameters}
     chart = stability_chart(system)
     return {
@@ -42,7 +49,10 @@ def describe_bicycle(system: System) -> dict[str, Any]:
 
 
 def describe_drawing(system: System) -> dict[str, Any]:
-    """Return the drawing of a vehicle as plain data (m); circles as centre and two radius vectors."""
+    """Return the drawing of a vehicle as data for JSON, in m.
+
+    A rim is stored as a circle: its centre and two perpendicular radius vectors, nine numbers.
+    """
     machine = describe_machine(system.model)
     for part in machine["parts"]:
         if part["kind"] == "rim":
@@ -55,7 +65,7 @@ def describe_drawing(system: System) -> dict[str, Any]:
 
 
 def numbers_in(tree: Any) -> list[float]:
-    """Return all numbers in nested lists and dictionaries, in order.
+    """Return all numbers in nested lists and dictionaries as one list, in the order of their occurrence.
 
     >>> numbers_in({"a": [1.0, {"b": 2.0}], "name": "c"})
     [1.0, 2.0]
@@ -68,7 +78,7 @@ def numbers_in(tree: Any) -> list[float]:
 
 
 def _is_possible(system: System, name: str, value: float) -> bool:
-    """Return whether the vehicle is physically valid with another value of the named parameter."""
+    """Return whether the vehicle is physically valid with the value `value` of the parameter `name`."""
     try:
         system.with_parameters(**{name: value})
     except DraisineError:
@@ -77,7 +87,10 @@ def _is_possible(system: System, name: str, value: float) -> bool:
 
 
 def _range(system: System, name: str) -> tuple[float, float]:
-    """Return the bounds of a slider within which the vehicle is physically valid, found by bisection."""
+    """Return the lower and the upper bound of the slider `name`, limited to physically valid vehicles.
+
+    Bisection between the current value and each end of the slider finds the limit of validity.
+    """
     ends = []
     for end in (SLIDERS[name].low, SLIDERS[name].high):
         inside = system.parameters[name]
@@ -92,9 +105,11 @@ def _range(system: System, name: str) -> tuple[float, float]:
 
 
 def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]:
-    """Return the indices of a drawing's numbers that change with a parameter, and their tabulated values.
+    """Tabulate the drawing of a vehicle over the parameter `name` between `low` and `high`.
 
-    The parameter values are equidistant; their number is doubled until linear interpolation is accurate.
+    The result contains `at`, the indices of the numbers that change (see `numbers_in`), and `by`, their
+    values in one row per parameter value. The parameter values are equidistant; their intervals are halved
+    until linear interpolation is accurate to `DRAWING_ERROR`.
     """
     samples = np.array([_numbers_at(system, name, value) for value in (low, high)])
     while len(samples) < MAX_DRAWINGS:
@@ -108,6 +123,6 @@ def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]
 
 
 def _numbers_at(system: System, name: str, value: float) -> Floats:
-    """Return all numbers of the drawing (numbers,) for another value of the named parameter."""
+    """Return all numbers (numbers,) of the drawing with the value `value` of the parameter `name`."""
     changed = System(system.artifacts, system.parameters | {name: float(value)})
     return np.array(numbers_in(describe_drawing(changed)))

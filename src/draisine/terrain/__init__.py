@@ -1,13 +1,13 @@
-"""Terrains: ground features (faces, edges, vertices, patches), standard shapes, meshes, smooth and moving
-ground, and the search for features near a point.
+"""Terrains as sets of ground features, and the search for the features near a point.
 
-- `feature`: faces, edges, vertices and patches with their borders. `terrain`: the base class of grounds. -
-`shapes`: planes, ramps, kerbs, stairs, corners, rough ground. - `mesh`: triangle meshes and height fields.
-`pieces`: the features of a mesh. `files`: meshes and height maps from
-  files.
-- `smooth`: heights interpolated by splines. `division`: parts of patches, one per contact. `roads`:
-  smooth roads, roughness by ISO 8608.
-- `motions`: prescribed motions of grounds. `assembly`: moving and combined grounds.
+- `feature`: the four kinds of ground features (face, edge, vertex, patch) with their borders.
+- `terrain`: the base class of all terrains.
+- `shapes`: planes, ramps, kerbs, stairs, corners and rough ground.
+- `mesh`: triangle meshes and height fields. `pieces` computes the features of a mesh, `files` reads meshes
+  and height maps from files.
+- `smooth`: heights interpolated by cubic splines. `division` divides strongly curved patches into parts with
+  one contact each. `roads`: smooth roads, and rough roads after ISO 8608.
+- `motions`: prescribed motions of terrains. `assembly`: moving terrains, and several terrains in one.
 """
 
 from draisine.terrain.assembly import Joined, move_ground

@@ -1,4 +1,4 @@
-"""Grounds made of other grounds: a ground with a prescribed motion, and several grounds combined."""
+"""Terrains made from other terrains: a terrain with a prescribed motion, or several terrains in one."""
 
 from collections.abc import Sequence
 from functools import singledispatch
@@ -19,8 +19,22 @@ from draisine.terrain.terrain import Terrain
 
 
 class MovingGround(Terrain):
-    """A ground with a prescribed motion: all its features move, and the search for near features uses the
-    moving frame.
+    """A terrain with a prescribed rigid motion.
+
+    All features of the terrain move together. The method `near` transforms the search point into the moving
+    frame, because the bounding boxes of the features are known in that frame only.
+
+    Parameters
+    ----------
+    ground
+        Terrain without motion, in the coordinates of the moving frame.
+    motion
+        Function from time (s) to rotation (3, 3) and position (3) in m of the moving frame.
+
+    Raises
+    ------
+    TerrainError
+        If the terrain already has a motion.
     """
 
     def __init__(self, ground: Terrain, motion: ObstacleMotion) -> None:
@@ -38,27 +52,27 @@ class MovingGround(Terrain):
         return carry_feature(self.ground[k], self.motion)
 
     def name(self, k: int) -> str:
-        """Return the name of feature k."""
+        """Return the name of the feature with index k."""
         return self.ground.name(k)
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return the features with ascending indices ks, with the motion of the ground."""
+        """Return the features with the ascending indices `ks` as arrays, with the motion of this terrain."""
         return self.ground.pick(ks).carried(self.motion)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds ("face", "edge", ...) of the ground's features."""
+        """The kinds of features in this terrain: "face", "edge", "vertex" or "patch"."""
         return self.ground.kinds
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The motion of the ground, as a tuple of one."""
+        """The prescribed motion of this terrain, in a tuple of length one."""
         return (self.motion,)
 
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the indices of the features near a point, see `Terrain.near`."""
+        """Return the indices of the features within `reach` (m) of the point `centre`, see `Terrain.near`."""
         R, p = (np.asarray(x, float) for x in self.motion(t))
         return self.ground.near(
             R.T @ (centre - p), reach, t, float(np.linalg.norm(np.broadcast_to(margin, 3)))
@@ -66,8 +80,22 @@ class MovingGround(Terrain):
 
 
 class Joined(Terrain):
-    """Several grounds combined into one; their lists of features are concatenated.
+    """Several terrains combined into one terrain.
 
+    The features are numbered through: first all features of the first terrain, then those of the second.
+
+    Parameters
+    ----------
+    *grounds
+        Terrains to combine.
+
+    Raises
+    ------
+    TerrainError
+        If an argument is not a terrain.
+
+    Examples
+    --------
     >>> from draisine.terrain import kerb, plane
     >>> len(Joined(plane(), kerb(1.0, 0.1)))
     5
@@ -86,7 +114,7 @@ class Joined(Terrain):
         return int(self._first[-1])
 
     def _own(self, k: int) -> tuple[Terrain, int]:
-        """Return the ground that contains feature k, and the index of the feature in that ground."""
+        """Return the terrain that contains feature k, and the index of the feature in that terrain."""
         which = int(np.searchsorted(self._first, k, side="right")) - 1
         return self.grounds[which], k - int(self._first[which])
 
@@ -95,12 +123,12 @@ class Joined(Terrain):
         return ground[index]
 
     def name(self, k: int) -> str:
-        """Return the name of feature k."""
+        """Return the name of the feature with index k."""
         ground, index = self._own(k)
         return ground.name(index)
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return the features with ascending indices ks."""
+        """Return the features with the ascending indices `ks` as arrays."""
         parts = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
             indices = [k - first for k in ks if first <= k < first + len(ground)]
@@ -109,18 +137,18 @@ class Joined(Terrain):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds ("face", "edge", ...) of the features of all grounds."""
+        """The kinds of features in all terrains: "face", "edge", "vertex" or "patch"."""
         return frozenset().union(*(ground.kinds for ground in self.grounds))
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The distinct motions of all grounds."""
+        """The distinct prescribed motions of all terrains."""
         return tuple(dict.fromkeys(m for ground in self.grounds for m in ground.motions))
 
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the indices of the features near a point, see `Terrain.near`."""
+        """Return the indices of the features within `reach` (m) of the point `centre`, see `Terrain.near`."""
         features = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
             features += [first + k for k in ground.near(centre, reach, t, margin)]
@@ -129,14 +157,24 @@ class Joined(Terrain):
 
 @singledispatch
 def move_ground(it: Any, motion: ObstacleMotion) -> Any:
-    """Return a copy of a ground feature or of a ground (also a mesh) with a prescribed motion.
+    """Return a copy of a ground feature or of a terrain with a prescribed motion.
 
     Parameters
     ----------
     it
-        Feature or ground.
+        Ground feature, or any terrain, for example a mesh.
     motion
-        Function from time (s) to rotation (3, 3) and position (3) in m.
+        Function from time (s) to rotation (3, 3) and position (3) in m of the moving frame.
+
+    Returns
+    -------
+    Feature or MovingGround
+        The moving feature or terrain.
+
+    Raises
+    ------
+    TerrainError
+        If `it` is neither a feature nor a terrain.
 
     Examples
     --------
@@ -145,7 +183,7 @@ def move_ground(it: Any, motion: ObstacleMotion) -> Any:
     >>> move_ground(plane(), Slide((1.0, 0.0, 0.0)))[0].motion
     Slide(velocity=(1.0, 0.0, 0.0))
     """
-    raise TerrainError(f"{it!r} cannot be moved: it is neither a feature nor a ground.")
+    raise TerrainError(f"move_ground: {it!r} cannot be moved. Pass a ground feature or a terrain.")
 
 
 move_ground.register(Feature, carry_feature)

@@ -1,7 +1,7 @@
-"""Division of smooth patches that are more curved than a wheel, so that each part has one contact with it.
+"""Division of strongly curved smooth patches into parts that touch a wheel at most once.
 
-Problem: the contact search finds one minimum of the distance per patch. Where the ground is more curved than
-the wheel, a wheel may rest on two points of one patch.
+Problem: the contact search finds one minimum of the distance per patch. If the ground is more curved than
+the wheel, a wheel may touch one patch at two points.
 
 Bound: a ball of radius R touches the ground at two points P and Q. In the vertical plane through both, the
 ground is a curve of curvature k, and the ball a circle of curvature 1/r >= 1/R. The sine of the slope angle
@@ -16,11 +16,12 @@ penetration of a missed contact at Q is the integral of e (s - t), at most L s^3
 
 Method, `divide_cells`:
 
-1. Bound slopes, second and third derivatives of each patch in 32 directions by Bernstein coefficients and by
-   Taylor's formula between these directions (`_depths`).
-2. Divide patches whose bound of the penetration exceeds `MAX_MISSED_DEPTH`, at the maximum of the curvature
-   if there is one, or else in the middle. The parts are the same polynomials (`restrict_cells`).
-3. Repeat with the parts.
+1. Bound the first, second and third derivatives of each patch in 32 directions by Bernstein coefficients.
+   Between the directions Taylor's formula extends the bounds (`_depths`).
+2. Divide each patch whose bound of the penetration exceeds `MAX_MISSED_DEPTH`: at the maximum of the
+   curvature, or in the middle if the curvature has no maximum (`_split_points`). The parts keep the
+   polynomial of the patch over smaller rectangles (`restrict_cells`).
+3. Repeat steps 1 and 2 with the parts until all bounds are met or the parts reach their smallest size.
 """
 
 import math
@@ -52,50 +53,52 @@ from draisine.terrain.smooth import (
 from draisine.terrain.terrain import Terrain, box_distances
 
 DIRECTIONS = 32
-"""Number of directions in which curvatures are bounded. Between them, 5.6 degrees apart, Taylor's formula
-adds at most 1 % of the largest derivatives.
+"""Number of horizontal directions in which the curvature of a patch is bounded. They are 5.6 degrees apart;
+Taylor's formula for the directions in between adds at most 1 % of the largest derivatives.
 """
 
 MAX_MISSED_DEPTH = 1e-4
-"""Largest penetration of a missed contact, as a fraction of the wheel's radius of curvature: 0.03 mm for a
-radius of 0.3 m, less than the deformation of a tyre or of the ground. The number of parts grows with its
-cube root.
+"""Tolerated penetration at a contact that the search misses, as a fraction of the wheel's radius of
+curvature. The value allows 0.03 mm for a radius of 0.3 m, which is less than the deformation of a tyre. The
+number of parts is inversely proportional to its cube root.
 """
 
 REPORTED_DEPTH = 1e-3
-"""Penetration of a missed contact, as a fraction of the wheel's radius of curvature, above which a patch with
-the largest number of parts is reported.
+"""Penetration at a missed contact, as a fraction of the wheel's radius of curvature, above which
+`divide_ground` warns. It applies to patches that already have the largest number of parts, `MAX_PARTS`.
 """
 
 MAX_PARTS = 64
-"""Largest number of parts of a patch along one axis."""
+"""Largest number of parts into which a patch is divided along x, and along y. It limits memory and time."""
 
 MAX_ASPECT = 4.0
-"""Largest ratio of the sides of a part."""
+"""Largest ratio of the side lengths of a part; in longer strips the bounds of the derivatives stay wide."""
 
 ZOOMS = 8
-"""Number of grids, each an eighth of the one before, that locate the largest curvature of a line to 1e-7."""
+"""Number of nested grids that locate the curvature maximum along a line. Each grid has an eighth of the
+length of the previous one, so that the last one locates the maximum to 1e-7 of the line.
+"""
 
 CELLS_AT_ONCE = 1024
-"""Number of patches whose curvatures are bounded at once; they need about 50 MB."""
+"""Number of patches per batch in the computation of the curvature bounds; one batch needs about 50 MB."""
 
 PART = " part "
-"""Separates the name of a patch from the number of its part."""
+"""Text between the name of a patch and the number of its part in the name of a feature."""
 
 
 class DividedGround(Terrain):
-    """A smooth ground whose patches are divided into parts; it has the same heights.
+    """A smooth ground with the same heights, whose strongly curved patches are divided into parts.
 
-    Parts have the names "patch i j part k"; undivided patches keep their names.
+    The features are the parts, with the names "patch i j part k". Undivided patches keep their names.
 
     Parameters
     ----------
     ground
-        Smooth ground.
+        Smooth ground before the division.
     parts
-        Polynomials (n, PATCH) of all parts, patch by patch.
+        Polynomials (n, PATCH) of all parts in the order of their patches, see `algebra.patch`.
     owner
-        Index (n,) of the patch of each part, ascending.
+        Index (n,) of the patch to which each part belongs, ascending.
     """
 
     def __init__(self, ground: SmoothGround, parts: Floats, owner: Ints) -> None:
@@ -122,22 +125,22 @@ class DividedGround(Terrain):
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the ground's features: patches only."""
+        """The kinds of features in this terrain: patches only."""
         return self.ground.kinds
 
     @property
     def motions(self) -> tuple[()]:
-        """The motions of the features; empty, because smooth ground does not move."""
+        """The prescribed motions of the features: empty, because smooth ground is fixed."""
         return ()
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return the parts with indices ks."""
+        """Return the parts with the indices `ks` as arrays of features."""
         return patch_features(self.parts[np.asarray(ks, np.int64)])
 
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the indices of the parts within reach of a point, see `Terrain.near`."""
+        """Return the indices of the parts within `reach` (m) of the point `centre`, see `Terrain.near`."""
         patches = np.array(self.ground.near(centre, reach, t, margin), np.int64)
         counts = self.first[patches + 1] - self.first[patches]
         ks = concatenate_ranges(self.first[patches], counts)
@@ -147,27 +150,32 @@ class DividedGround(Terrain):
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
-        """The lower and upper corners of the bounding boxes of all parts (m)."""
+        """The lower and the upper corners, each (n, 3) in m, of the bounding boxes of all parts."""
         every = patch_features(self.parts)
         return every.low, every.high
 
 
 @lru_cache(maxsize=16)
 def divide_ground(terrain: Terrain, radius: float) -> Terrain:
-    """Return a terrain whose smooth patches have at most one contact each with a wheel.
+    """Return a terrain in which each smooth patch touches a wheel at most once.
 
     Parameters
     ----------
     terrain
-        Any terrain. Grounds without patches, and those that are less curved than the wheel, are returned
-        unchanged.
+        Any terrain. A terrain without patches, or with patches that are less curved than the wheel, is
+        returned unchanged.
     radius
         Largest radius of curvature of the wheels (m), see `Surface.flattest`.
+
+    Returns
+    -------
+    Terrain
+        Terrain with the same heights, whose strongly curved patches are divided into parts.
 
     Warns
     -----
     SmoothWarning
-        If a patch is so strongly curved that its parts may still touch a wheel twice.
+        If the smallest parts of a patch may still touch a wheel twice.
 
     Examples
     --------
@@ -207,7 +215,7 @@ def divide_ground(terrain: Terrain, radius: float) -> Terrain:
 
 
 def divide_cells(cells: Floats, radius: float) -> tuple[Floats, Ints, Ints]:
-    """Divide patches until each part has at most one contact with a wheel.
+    """Divide patches until each part touches a wheel at most once.
 
     Parameters
     ----------
@@ -219,11 +227,11 @@ def divide_cells(cells: Floats, radius: float) -> tuple[Floats, Ints, Ints]:
     Returns
     -------
     parts
-        Polynomials (m, PATCH), patch by patch.
+        Polynomials (m, PATCH) of the parts, in the order of their patches.
     owner
-        Index (m,) of the patch of each part.
+        Index (m,) of the patch to which each part belongs.
     unresolved
-        Indices of the patches that would need more parts.
+        Indices of the patches for which `MAX_PARTS` parts along an axis do not suffice.
     """
     owner = np.arange(len(cells))
     least = (cells[:, PATCH_HIGH] - cells[:, PATCH_LOW]) / MAX_PARTS
@@ -235,7 +243,7 @@ def divide_cells(cells: Floats, radius: float) -> tuple[Floats, Ints, Ints]:
         sides = cells[:, PATCH_HIGH] - cells[:, PATCH_LOW]
         is_small = sides[rows, axis] <= least[owner, axis]
         is_done = (depth <= MAX_MISSED_DEPTH * radius) | is_small
-        # Beyond the samples the bound is valid for the length of one cell only: not reported.
+        # Do not report continuations beyond the samples: their bound is valid for one cell length only.
         is_inside = (_is_bounded(cells) | (cells[:, PATCH_SCALE] == 0.0)).all(axis=1)
         is_reported = is_small & is_inside
         unresolved = np.union1d(unresolved, owner[is_reported & (depth > REPORTED_DEPTH * radius)])
@@ -251,14 +259,19 @@ def divide_cells(cells: Floats, radius: float) -> tuple[Floats, Ints, Ints]:
 
 
 def restrict_cells(cells: Floats, low: Floats, high: Floats) -> Floats:
-    """Return the same polynomials over smaller rectangles.
+    """Return patch polynomials restricted to smaller rectangles; the heights do not change.
 
     Parameters
     ----------
     cells
         Polynomials of patches (n, PATCH).
     low, high
-        Corners (n, 2) of the new rectangles (m). An unlimited side is kept with its scale.
+        Lower and upper corners (n, 2) of the new rectangles (m). An unlimited side keeps its scale.
+
+    Returns
+    -------
+    ndarray
+        Polynomials (n, PATCH) with coordinates from 0 to 1 over the new rectangles.
     """
     order = PATCH_DEGREE + 1
     parts = cells.copy()
@@ -283,12 +296,15 @@ def restrict_cells(cells: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def _is_bounded(cells: Floats) -> "np.typing.NDArray[np.bool_]":
-    """Return whether the sides (n, 2) of patches are bounded."""
+    """Return for patches (n, PATCH) whether they are bounded along x and along y, shape (n, 2)."""
     return np.asarray((cells[:, PATCH_LOW] > -UNLIMITED) & (cells[:, PATCH_HIGH] < UNLIMITED))
 
 
 def _substitution(first: Floats, width: Floats) -> Floats:
-    """Return the matrices (n, 4, 4) that map coefficients of p(u) to those of p(first + width u)."""
+    """Return matrices (n, 4, 4) of the substitution u -> first + width u in cubic polynomials p(u).
+
+    Each matrix maps the coefficients of p(u) to the coefficients of p(first + width u).
+    """
     order = PATCH_DEGREE + 1
     S = np.zeros((len(first), order, order))
     for i in range(order):
@@ -298,7 +314,10 @@ def _substitution(first: Floats, width: Floats) -> Floats:
 
 
 def _split(cells: Floats, axis: Ints, place: Floats) -> Floats:
-    """Return both parts (2 n, PATCH) of patches, divided at coordinates `place` (n,) (m) along their axes."""
+    """Return the two parts of each of n patches, shape (2 n, PATCH).
+
+    Patch k is divided along `axis[k]` (0: x, 1: y) at the coordinate `place[k]` (m).
+    """
     which = np.arange(len(cells))
     low = np.repeat(cells[:, PATCH_LOW], 2, axis=0)
     high = np.repeat(cells[:, PATCH_HIGH], 2, axis=0)
@@ -308,9 +327,9 @@ def _split(cells: Floats, axis: Ints, place: Floats) -> Floats:
 
 
 def _unit_square(cells: Floats) -> tuple[Floats, Floats]:
-    """Return coefficients (n, 4, 4) over the unit square, and the lengths (n, 2) of its sides (m).
+    """Return the coefficients (n, 4, 4) of patches over the unit square, and their side lengths (n, 2) in m.
 
-    Continuations beyond the samples are represented by one length of a cell.
+    A continuation beyond the samples is represented by its part next to the samples, one cell long.
     """
     order = PATCH_DEGREE + 1
     c = cells[:, PATCH_COEFFICIENTS].reshape(-1, order, order)
@@ -325,8 +344,10 @@ def _unit_square(cells: Floats) -> tuple[Floats, Floats]:
 
 
 def _axis_to_divide(cells: Floats, radius: float) -> tuple[Ints, Floats]:
-    """Return the axis (n,) along which to divide each patch, and the bound (n,) of the penetration (m) of a
-    missed contact.
+    """Return for each of n patches the axis (0: x, 1: y) along which to divide it, and its missed depth.
+
+    The missed depth (n,) is the upper bound of the penetration (m) at a contact that the search misses; it is
+    zero for patches that are less curved than a wheel of the given `radius` (m).
     """
     axes = np.zeros(len(cells), np.int64)
     worst_depths = np.zeros(len(cells))
@@ -344,9 +365,9 @@ def _axis_to_divide(cells: Floats, radius: float) -> tuple[Ints, Floats]:
         worst = depths.argmax(axis=1)
         rows = np.arange(len(curved))
         worst_depths[begin + curved] = depths[rows, worst]
-        # The shorter of both chords limits the length of a line in this direction: halve it.
+        # The axis of the shorter chord limits the length of a line in the worst direction: halve this axis.
         shorter = chords[rows, worst].argmin(axis=1)
-        # In a long strip the bounds of the derivatives stay wide: halve it along its longer side.
+        # In a long strip the bounds of the derivatives stay wide: halve the strip along its longer side.
         sides = np.where(is_bounded, lengths, 0.0)[curved]
         is_strip = sides[rows, 1 - shorter] > MAX_ASPECT * sides[rows, shorter]
         axes[begin + curved] = np.where(is_strip, 1 - shorter, shorter)
@@ -354,8 +375,10 @@ def _axis_to_divide(cells: Floats, radius: float) -> tuple[Ints, Floats]:
 
 
 def _derivatives(c: Floats, lengths: Floats, count: int) -> Floats:
-    """Return Bernstein coefficients (count + 1, n, 4, 4) of the derivatives of order `count`: those by x
-    only come first, those by y only last, in 1/m^(count - 1).
+    """Return Bernstein coefficients (count + 1, n, 4, 4) of the partial derivatives of order `count`.
+
+    Index k on the first axis counts the differentiations by y: 0 is the derivative by x only. The unit is
+    1/m^(count - 1). `c` are the power coefficients (n, 4, 4) over the unit square, `lengths` its sides (m).
     """
     order = PATCH_DEGREE + 1
     B = bernstein_matrix(PATCH_DEGREE)
@@ -375,15 +398,17 @@ def _derivatives(c: Floats, lengths: Floats, count: int) -> Floats:
 
 
 def _exceeds_curvature(c: Floats, lengths: Floats, limit: float) -> "np.typing.NDArray[np.bool_]":
-    """Return whether a second derivative of each patch may exceed a curvature (1/m) anywhere."""
+    """Return for each of n patches whether a second derivative may exceed `limit` (1/m) in any direction."""
     xx, xy, yy = _derivatives(c, lengths, 2).reshape(3, len(c), -1)
     largest = np.maximum(xx.max(axis=1), yy.max(axis=1)) + np.abs(xy).max(axis=1)
     return np.asarray(largest > limit)
 
 
 def _depths(c: Floats, lengths: Floats, limit: float) -> tuple[Floats, Floats]:
-    """Return upper bounds (n, DIRECTIONS) of the penetration (m) of a missed contact, and the lengths
-    (n, DIRECTIONS, 2) of lines between the sides x and between the sides y of a patch (m).
+    """Return upper bounds (n, DIRECTIONS) of the penetration (m) at a missed contact, and chord lengths.
+
+    The chords (n, DIRECTIONS, 2) are the lengths (m) of a line in each direction between the two sides of a
+    patch along x, and between the two sides along y. `limit` is the curvature of the wheel (1/m).
     """
     angle = np.arange(DIRECTIONS) * math.pi / DIRECTIONS
     cosine = np.where(np.abs(np.cos(angle)) > 1e-12, np.cos(angle), 0.0)
@@ -404,19 +429,21 @@ def _depths(c: Floats, lengths: Floats, limit: float) -> tuple[Floats, Floats]:
         ]
         values = np.einsum("kd,knm->ndm", np.array(along), d)
         rates = np.abs(np.einsum("kd,knm->ndm", np.array(turn), d)).max(axis=2)
-        # Second derivative by the angle: at most count^2 times the largest derivative in any direction.
+        # Remainder of Taylor's formula: the second derivative by the angle is at most count^2 times the
+        # largest derivative in any direction.
         size = sum(b * np.abs(d[k]).max(axis=1) for k, b in enumerate(binomials))
         slack = half * rates + 0.5 * half**2 * count**2 * np.asarray(size)[:, None]
         ranges.append((values.min(axis=2) - slack, values.max(axis=2) + slack))
     (low1, high1), (low2, high2), (low3, high3) = ranges
 
-    # Squares of intervals: zero is the smallest if the interval contains it.
+    # Interval arithmetic: the smallest square in an interval is zero if the interval contains zero.
     least1 = np.where((low1 <= 0.0) & (high1 >= 0.0), 0.0, np.minimum(low1**2, high1**2))
     most1 = np.maximum(low1**2, high1**2)
     least2 = np.where((low2 <= 0.0) & (high2 >= 0.0), 0.0, np.minimum(low2**2, high2**2))
     most2 = np.maximum(low2**2, high2**2)
     curvature = np.maximum(high2, 0.0) / (1.0 + least1) ** 1.5
 
+    # Slope of the curvature k = h'' / (1 + h'^2)^(3/2) over the arc length s:
     # dk/ds (1 + h'^2)^3 = h''' (1 + h'^2) - 3 h' h''^2
     stretch_low, stretch_high = 1.0 + least1, 1.0 + most1
     rise = np.maximum(high3 * stretch_high, high3 * stretch_low)
@@ -435,8 +462,10 @@ def _depths(c: Floats, lengths: Floats, limit: float) -> tuple[Floats, Floats]:
 
 
 def _split_points(cells: Floats, axis: Ints, radius: float) -> Floats:
-    """Return the coordinates (n,) (m) at which patches are divided along their axes: at the largest
-    curvature of their middle line if it exceeds that of the wheel, otherwise in the middle.
+    """Return the coordinates (n,) in m at which patches are divided along their axes.
+
+    A patch is divided at the maximum of the curvature of its middle line if this maximum exceeds 1 /
+    `radius`, otherwise in the middle.
     """
     rows = np.arange(len(cells))
     low = cells[:, PATCH_LOW][rows, axis]
@@ -447,7 +476,7 @@ def _split_points(cells: Floats, axis: Ints, radius: float) -> Floats:
     across = np.where(is_bounded, 0.5 * (sides[0] + sides[1]), cells[:, PATCH_ORIGIN][rows, other])
 
     def curvature(share: Floats) -> Floats:
-        """Return the curvature (n, m) (1/m) at shares (n, m) of the sides."""
+        """Return the curvature (n, m) in 1/m of the middle lines at fractions (n, m) of their lengths."""
         along = low[:, None] + share * (high - low)[:, None]
         fixed = np.broadcast_to(across[:, None], along.shape)
         x = np.where(axis[:, None] == 0, along, fixed)
@@ -460,7 +489,7 @@ def _split_points(cells: Floats, axis: Ints, radius: float) -> Floats:
     begin = np.zeros(len(cells))
     end = np.ones(len(cells))
     for _ in range(ZOOMS):
-        # The largest value of a grid; its neighbours are the ends of the next grid.
+        # The neighbours of the largest value on this grid are the ends of the next grid.
         share = begin[:, None] + np.linspace(0.0, 1.0, 17) * (end - begin)[:, None]
         values = curvature(share)
         best = np.clip(values.argmax(axis=1), 1, 15)
@@ -468,6 +497,6 @@ def _split_points(cells: Floats, axis: Ints, radius: float) -> Floats:
         end = share[rows, best + 1]
     peak = values[rows, best]
     middle = share[rows, best]
-    # Parts of less than a tenth would hardly be smaller than the whole.
+    # A cut near an end would leave a part that is hardly smaller than the patch: cut in the middle instead.
     is_inside = (peak > 1.0 / radius) & (middle > 0.1) & (middle < 0.9)
     return np.asarray(low + np.where(is_inside, middle, 0.5) * (high - low))

@@ -1,9 +1,8 @@
-"""Ground features of a terrain: faces, convex edges, vertices and smooth patches, each with the borders
-within which it is valid.
+"""Ground features of a terrain: faces, convex edges, vertices and smooth patches, each with its borders.
 
-A contact at the point C (m) with the normal N (out of the ground) is valid on a ground feature while A.C +
-B.N <= o for each of its borders (A, B, o). A face ends at its border lines. An edge ends at its end points,
-and where the normal leaves the cone between the normals of its two faces.
+A contact at the point C (m) with the unit normal N (out of the ground) is valid on a feature if it satisfies
+A.C + B.N <= o for every border (A, B, o) of the feature. The borders of a face are the lines around it. The
+borders of an edge are its two end points, and the limits of the cone between the normals of its two faces.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,46 +18,48 @@ from draisine.errors import ParameterError
 Ints = NDArray[np.int64]
 
 ObstacleMotion = Callable[[Any], tuple[Any, Any]]
-"""Type of a prescribed motion of ground: a function from time (s) to rotation (3, 3) and position (3) in m,
-for floats and symbolic scalars.
+"""Type of a prescribed motion of ground: a function from time (s) to rotation (3, 3) and position (3) in m of
+the moving frame. The time is a float or a symbolic scalar.
 """
-
 
 BORDER_POINT = slice(0, 3)
 BORDER_NORMAL = slice(3, 6)
 BORDER_OFFSET = 6
-"""Indices of A, B and o in the array (7) that describes one border."""
+"""Indices of A, B and o in a border, an array (7) with the inequality A.C + B.N <= o for contacts."""
 
 NO_CELL = np.zeros(0)
-"""Empty polynomial of a ground feature that is not a patch."""
+"""Empty array that stands for the polynomial of a feature without one (face, edge, vertex)."""
 
 MIN_FACE_ANGLE = 1e-9
-"""Sine of the angle between the two faces of an edge below which the faces count as parallel."""
+"""Smallest sine of the angle between the two faces of an edge. Below it the faces are parallel, and round-off
+would determine the cone of normals of the edge.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A face, edge, vertex or patch of a terrain. If it has a prescribed motion, its coordinates are those
-    of the moving frame.
+    """A face, edge, vertex or patch of a terrain.
+
+    The coordinates of a feature with a prescribed motion refer to the moving frame.
     """
 
     name: str
     kind: str  # "face", "edge", "vertex", "patch"
-    # (6,) coordinates: (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex. For a
-    # patch: a nearby plane (N, d), the largest distance of the patch from that plane (m), and the
-    # largest difference between its normals and N.
+    # (6,) coordinates by kind of feature. Face: (N, d, 0, 0) with the plane N.x = d. Edge: (Q, e), a
+    # point and the direction. Vertex: (Q, 0, 0, 0). Patch: the plane (N, d) through its middle, the
+    # largest distance of the patch from this plane (m), and the largest deviation of its normal from N.
     numbers: Floats
-    borders: Floats  # (borders, 7) rows (A, B, o) of the borders
+    borders: Floats  # (borders, 7) rows (A, B, o) of the inequalities A.C + B.N <= o
     low: Floats  # lower corner of the bounding box, m
     high: Floats  # upper corner of the bounding box, m
-    motion: ObstacleMotion | None = None  # prescribed motion, None if fixed
-    cell: Floats = field(
-        default_factory=lambda: NO_CELL
-    )  # (PATCH,) polynomial of a patch (`algebra.patch`); (0,) of other features
+    motion: ObstacleMotion | None = None  # prescribed motion; None for fixed ground
+    # (PATCH,) polynomial of a patch, see `algebra.patch`; (0,) for a face, edge or vertex.
+    cell: Floats = field(default_factory=lambda: NO_CELL)
 
     def excess(self, C: Floats, N: Floats) -> float:
-        """Return the largest excess A.C + B.N - o of a contact at C (m) with normal N over all borders; the
-        contact is valid if it is not positive.
+        """Return the largest value of A.C + B.N - o over all borders, for a contact at C (m) with normal N.
+
+        The contact is inside all borders, and therefore valid, if the value is not positive.
         """
         b = self.borders
         if not len(b):
@@ -68,22 +69,24 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Many ground features of a terrain as arrays."""
+    """Several ground features of a terrain, stored as arrays with one row per feature."""
 
     kinds: tuple[tuple[str, ObstacleMotion | None], ...]  # distinct pairs of kind and motion
-    kind: Ints  # (features,) index into `kinds`
+    kind: Ints  # (features,) index of the kind and motion of each feature in `kinds`
     numbers: Floats  # (features, 6) coordinates, see `Feature.numbers`
-    borders: Floats  # (all borders, 7), feature after feature
+    borders: Floats  # (borders, 7) rows (A, B, o) of all borders, in the order of the features
     first: Ints  # (features + 1,) index of the first border of each feature
     low: Floats  # (features, 3) lower corners of the bounding boxes, m
     high: Floats  # (features, 3) upper corners of the bounding boxes, m
-    cells: Floats  # (features, PATCH) polynomials of patches, zero for others; (features, 0) without any
+    # (features, PATCH) polynomials of the patches, with zero rows for other features; (features, 0) if
+    # no feature is a patch.
+    cells: Floats
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def one(self, k: int, name: str) -> Feature:
-        """Return feature k as a `Feature` with a name."""
+        """Return the feature with index k as a single `Feature` with the given name."""
         kind, motion = self.kinds[self.kind[k]]
         borders = self.borders[self.first[k] : self.first[k + 1]]
         cell = self.cells[k] if kind == "patch" else NO_CELL
@@ -91,7 +94,7 @@ class Features:
         return Feature(name, kind, self.numbers[k], borders, *box, motion, cell)
 
     def take(self, ks: Ints) -> "Features":
-        """Return the features with the indices ks, in their order."""
+        """Return the features with the indices `ks`, in the order of `ks`."""
         sizes = self.first[ks + 1] - self.first[ks]
         first = block_starts(sizes)
         borders = self.borders[concatenate_ranges(self.first[ks], sizes)]
@@ -100,8 +103,9 @@ class Features:
         return Features(self.kinds, *rows)
 
     def carried(self, motion: ObstacleMotion) -> "Features":
-        """Return these features with a prescribed motion; the bounding boxes of moving features are
-        unlimited.
+        """Return the same features with a prescribed motion.
+
+        Their bounding boxes become unlimited, because a moving feature has no fixed box in world axes.
         """
         far = np.full_like(self.low, np.inf)
         kinds = tuple((kind, motion) for kind, _ in self.kinds)
@@ -109,7 +113,7 @@ class Features:
 
 
 def concatenate_features(parts: Sequence[Features]) -> Features:
-    """Return several groups of features as one."""
+    """Concatenate several records of features into one record, in the given order."""
     if len(parts) == 1:
         return parts[0]
     kinds = dict.fromkeys(kind for part in parts for kind in part.kinds)
@@ -125,8 +129,9 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
 
 
 def _stack_cells(parts: Sequence[Floats]) -> Floats:
-    """Return the patch polynomials, (n, PATCH) or (n, 0), of several groups of features stacked in one
-    array.
+    """Return patch polynomials of several records of features, stacked in one array.
+
+    Records without patches have arrays (n, 0); their rows become zero if another record has patches.
     """
     width = max((part.shape[1] for part in parts), default=0)
     stacked = np.zeros((sum(map(len, parts)), width))
@@ -138,7 +143,7 @@ def _stack_cells(parts: Sequence[Floats]) -> Floats:
 
 
 def stack_features(features: Sequence[Feature]) -> Features:
-    """Return a list of single features as one record of arrays."""
+    """Return single features as one record with one row per feature."""
     kinds: dict[Any, int] = {}
     kind = [kinds.setdefault((feature.kind, feature.motion), len(kinds)) for feature in features]
     sizes = np.array([len(feature.borders) for feature in features], int)
@@ -151,14 +156,15 @@ def stack_features(features: Sequence[Feature]) -> Features:
 
 
 def block_starts(sizes: Ints) -> Ints:
-    """Return the start indices of consecutive blocks with lengths `sizes` (n,), followed by the end of the
-    last block, shape (n + 1,).
+    """Return the start indices (n + 1,) of consecutive blocks with lengths `sizes` (n,).
+
+    The last entry is the end of the last block.
     """
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def concatenate_ranges(first: Ints, sizes: Ints) -> Ints:
-    """Return the concatenated integers of ranges with given first values and sizes.
+    """Return the integers first[k], ..., first[k] + sizes[k] - 1 of all ranges k, concatenated.
 
     >>> concatenate_ranges(np.array([5, 9]), np.array([3, 1])).tolist()
     [5, 6, 7, 9]
@@ -173,23 +179,28 @@ def face(
     borders: Sequence[tuple[Sequence[float] | Floats, float]] = (),
     box: tuple[Floats, Floats] | None = None,
 ) -> Feature:
-    """Return the planar face N.x = d, limited to the half spaces b.x <= o.
+    """Return a planar face: the part of the plane N.x = d that lies in all half-spaces b.x <= o.
 
     Parameters
     ----------
     name
         Name of the face.
     N, d
-        Normal out of the ground, and distance of the plane from the origin (m).
+        Normal out of the ground (normalised here), and distance of the plane from the origin (m).
     borders
-        Pairs (b, o): outward direction and offset (m) of each border.
+        Pairs (b, o) of outward direction and offset (m), one per border line.
     box
-        Corners of the bounding box (m); unlimited by default.
+        Lower and upper corner (3) of the bounding box (m); unlimited by default.
 
     Returns
     -------
     Feature
         The face.
+
+    Raises
+    ------
+    ParameterError
+        If a direction is zero or not finite.
 
     Examples
     --------
@@ -211,18 +222,18 @@ def edge(
     second: Sequence[float] | Floats,
     length: float = np.inf,
 ) -> Feature:
-    """Return a convex edge between two faces.
+    """Return a convex edge between two faces, which a contact touches with a normal between theirs.
 
     Parameters
     ----------
     name
         Name of the edge.
     Q, e
-        Starting point (m) and direction of the edge.
+        First end point (m) and direction of the edge.
     first, second
-        Outward normals of the two adjacent faces.
+        Normals of the two adjacent faces, out of the ground.
     length
-        Length of the edge (m); unlimited in both directions by default.
+        Length of the edge from Q (m). By default the edge is unlimited in both directions.
 
     Returns
     -------
@@ -232,7 +243,7 @@ def edge(
     Raises
     ------
     ParameterError
-        If the faces are parallel.
+        If the faces are parallel, or a direction is zero or not finite.
     """
     q = np.asarray(Q, float)
     u = _unit(e, name)
@@ -255,16 +266,17 @@ def edge(
 
 
 def parallel_faces(name: str) -> ParameterError:
-    """Return the error for an edge between parallel faces."""
+    """Return the error that reports the edge with the given name, whose two faces are parallel."""
     return ParameterError(
-        f"edge {name!r}: its faces are parallel, so that it has no cone of normals. Leave it out."
+        f"edge {name!r}: the two adjacent faces are parallel, so that no cone of contact normals exists "
+        "between them. Remove the edge."
     )
 
 
 def vertex(
     name: str, Q: Sequence[float] | Floats, normals: Sequence[Sequence[float] | Floats] = ()
 ) -> Feature:
-    """Return a vertex, the corner at which edges meet.
+    """Return a vertex: the corner of the ground at which several edges meet.
 
     Parameters
     ----------
@@ -273,8 +285,8 @@ def vertex(
     Q
         Position of the vertex (m).
     normals
-        Directions d of the edges of the vertex, away from Q. A contact with normal N is valid while N.d <=
-        0.
+        Directions d of the edges at the vertex, pointing away from Q. A contact with the normal N is valid
+        if N.d <= 0 for every edge.
 
     Returns
     -------
@@ -288,16 +300,21 @@ def vertex(
 
 
 def carry_feature(feature: Feature, motion: ObstacleMotion) -> Feature:
-    """Return a feature with a prescribed motion; the bounding box of a moving feature is unlimited."""
+    """Return a copy of a feature with a prescribed motion and an unlimited bounding box."""
     low = np.full(3, -np.inf)
     high = np.full(3, np.inf)
     return replace(feature, motion=motion, low=low, high=high)
 
 
 def _unit(x: Sequence[float] | Floats, name: str) -> Floats:
-    """Return the unit vector along x; raise ParameterError if x is zero or not finite."""
+    """Return the unit vector (3,) along x.
+
+    `ParameterError` with the name of the feature is raised if x is zero, not finite or not of length 3.
+    """
     v = np.asarray(x, float)
     size = float(np.linalg.norm(v))
     if v.shape != (3,) or not np.isfinite(size) or size == 0:
-        raise ParameterError(f"feature {name!r}: {x!r} is not a direction in space.")
+        raise ParameterError(
+            f"feature {name!r}: {x!r} is not a direction in space. Pass three finite numbers, not all zero."
+        )
     return v / size

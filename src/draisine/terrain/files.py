@@ -1,7 +1,7 @@
-"""Readers of ground from files.
+"""Read terrains from mesh files and height maps.
 
-Meshes: STL, OBJ and PLY in text or binary form; other formats by the package trimesh. Height maps: grey-scale
-images, by the package Pillow.
+STL, OBJ and PLY meshes (text or binary) are read here, other mesh formats by the package trimesh. Height maps
+are grey-scale images, which the package Pillow reads.
 """
 
 from io import BytesIO
@@ -34,8 +34,7 @@ PLY_TYPES = {
     "float32": "f4",
     "float64": "f8",
 }
-"""NumPy type codes of the number types of PLY files."""
-
+"""NumPy type codes by the name of the number type in a PLY file."""
 
 CONVERTED_FORMATS = (".glb", ".gltf", ".off")
 """Suffixes of mesh formats that need the package trimesh."""
@@ -45,35 +44,35 @@ MESH_FORMATS = (".stl", ".obj", ".ply", *CONVERTED_FORMATS)
 
 WHITE_8_BIT = 255.0
 WHITE_16_BIT = 65535.0
-"""Grey level of white in images of 8 and of 16 bits."""
+"""Grey level of white in an image with 8 bits, and with 16 bits per pixel."""
 
 LENGTH_PREFIX = "count of "
-"""Prefix of the name of the field that contains the length of a list in a PLY element."""
+"""Start of the name of the array field that contains the length of a list property of a PLY element."""
 
 
 def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
-    """Read a mesh as ground from an STL, OBJ or PLY file.
+    """Read a mesh file (STL, OBJ or PLY) as a terrain.
 
-    With trimesh (`pip install "draisine[meshes]"`) binary glTF and OFF files are read, too.
+    With the package trimesh (`pip install "draisine[meshes]"`), binary glTF and OFF files are read, too.
 
     Parameters
     ----------
     path
         Path of the mesh file.
     scale
-        Metres per unit of length of the file.
+        Length of one unit of the file in metres, for example 0.001 for a file in millimetres.
 
     Returns
     -------
     Mesh
-        Ground made of the triangles of the file.
+        Terrain that consists of the triangles of the file.
 
     Raises
     ------
     DataError
         If the file cannot be read, is damaged or has no triangles.
     TerrainError
-        If the triangles do not form a ground.
+        If the triangles do not form an oriented surface, see `Mesh`.
     """
     file = Path(path)
     if file.suffix.lower() not in MESH_FORMATS:
@@ -98,26 +97,27 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
 def read_height_map(
     path: str | Path, cell: float, height: float, *, smooth: bool = False
 ) -> Mesh | SmoothGround:
-    """Read a grey-scale image as ground: black has height zero, white the largest height.
+    """Read a grey-scale image as a terrain whose height is proportional to the grey level.
 
-    The centre of the image is at the origin, its columns run along x and its upper edge is at the largest
-    y, as on a map with the north up. An image of 8 bits has 255 steps of height, one of 16 bits 65,535.
+    Black has the height zero. The centre of the image is at the origin; x points to the right border of the
+    image and y to its upper border, as on a map with the north up. An image with 8 bits per pixel resolves
+    255 steps of height, an image with 16 bits 65,535 steps.
 
     Parameters
     ----------
     path
-        Path of the image: PNG or another format of Pillow.
+        Path of the image: PNG or another format that Pillow reads.
     cell
-        Distance of neighbouring pixels, m.
+        Distance between neighbouring pixels, m.
     height
-        Height of white, m.
+        Height of white pixels, m.
     smooth
         Whether cubic splines interpolate the heights, see `height_field`.
 
     Returns
     -------
     Mesh or SmoothGround
-        Ground with the heights of the pixels, and linear or smooth in between.
+        Terrain with the heights of the pixels, interpolated linearly (`Mesh`) or smoothly.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def read_height_map(
 
 
 def _read_grey_levels(file: Path) -> Floats:
-    """Return the grey levels (rows, columns) of an image, from 0 (black) to 1 (white)."""
+    """Return the grey levels (rows, columns) of an image file, from 0 (black) to 1 (white)."""
     from PIL import Image
 
     check_file(file)
@@ -149,7 +149,7 @@ def _read_grey_levels(file: Path) -> Floats:
             image.load()
     except FileNotFoundError as error:
         raise DataError(f"{file!s:.200} cannot be read: {error.strerror}.") from error
-    # Pillow reports damaged images by any error of its decoders.
+    # Pillow passes on every exception of its decoders, so that no list of exceptions is complete.
     except Exception as error:
         raise DataError(f"{file.name} is damaged or no image: {error}.") from error
     if image.mode.startswith("I"):
@@ -166,7 +166,7 @@ def _read_grey_levels(file: Path) -> Floats:
 
 
 def _read(file: Path) -> tuple[Floats, Ints]:
-    """Return points (n, 3) and triangles (m, 3) of a mesh file."""
+    """Return the points (n, 3) and the triangles (m, 3, indices of points) of a mesh file of any format."""
     kind = file.suffix.lower()
     check_file(file)
     try:
@@ -191,12 +191,12 @@ def _read(file: Path) -> tuple[Floats, Ints]:
 
 
 def _first(wrong: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> int:
-    """Return the number of the first row with an error, counted from 1."""
+    """Return the number of the first row in which any entry of `wrong` (n, 3) is true, counted from 1."""
     return int(np.argmax(wrong.any(axis=1))) + 1
 
 
 def _stl(data: bytes) -> tuple[Floats, Ints]:
-    """Return points (n, 3) and triangles (m, 3) of an STL file."""
+    """Return the points (n, 3) and the triangles (m, 3, indices of points) of an STL file, text or binary."""
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else -1
     if len(data) == 84 + 50 * count:
         kind = np.dtype([("normal", "<f4", 3), ("points", "<f4", (3, 3)), ("more", "<u2")])
@@ -211,7 +211,10 @@ def _stl(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _obj(data: bytes) -> tuple[Floats, Ints]:
-    """Return points (n, 3) and triangles (m, 3) of an OBJ file; polygons are divided into triangle fans."""
+    """Return the points (n, 3) and the triangles (m, 3, indices of points) of an OBJ file.
+
+    Polygons are divided into fans of triangles.
+    """
     points: list[list[float]] = []
     triangles: list[list[int]] = []
     for line in data.decode("utf-8").splitlines():
@@ -226,12 +229,12 @@ def _obj(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _fan(ring: list[int]) -> list[list[int]]:
-    """Return the triangles of a polygon, as a fan from its first corner."""
+    """Return the triangles of a polygon as a fan: all triangles share the first corner of `ring`."""
     return [[ring[0], ring[k], ring[k + 1]] for k in range(1, len(ring) - 1)]
 
 
 def _ply(data: bytes) -> tuple[Floats, Ints]:
-    """Return points (n, 3) and triangles (m, 3) of a PLY file."""
+    """Return the points (n, 3) and the triangles (m, 3, indices of points) of a PLY file, text or binary."""
     head, _, rest = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii").splitlines() if line.split()]
     if not lines or lines[0] != ["ply"]:
@@ -259,8 +262,9 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _fans(rings: Floats) -> Ints:
-    """Return the triangles of polygons (n, corners), which all have the same number of corners, as fans
-    from the first corner.
+    """Return the triangles (m, 3) of polygons with equal numbers of corners, given as an array (n, corners).
+
+    Each polygon becomes a fan of triangles that share its first corner.
     """
     if not np.isfinite(rings).all():
         raise ValueError("a corner of a face is not a number")
@@ -270,7 +274,7 @@ def _fans(rings: Floats) -> Ints:
 
 
 class _PlyBody:
-    """Reader of the values of a PLY file; numbers in text files are read as doubles."""
+    """Sequential reader of the elements after the header of a PLY file; numbers in text become doubles."""
 
     def __init__(self, data: bytes, style: str) -> None:
         self.text = style == "ascii"
@@ -279,8 +283,10 @@ class _PlyBody:
         self.order = ">" if style == "binary_big_endian" else "<"
 
     def elements(self, count: int, properties: list[list[str]]) -> list[Any]:
-        """Return the values of `count` elements, as tables of consecutive elements with equal list
-        lengths.
+        """Read the next `count` elements, whose properties the header describes.
+
+        Elements with different lengths of lists do not fit into one array. The result is therefore a list of
+        structured arrays, each of consecutive elements with equal lengths of lists.
         """
         tables = []
         chunk = 64
@@ -298,7 +304,7 @@ class _PlyBody:
         return tables
 
     def _next_kind(self, properties: list[list[str]]) -> "np.dtype[Any]":
-        """Return the data type of the next element; list lengths are read from the data."""
+        """Return the structured data type of the next element; the data contain the lengths of its lists."""
         fields: list[Any] = []
         for words in properties:
             if words[0] == "list":
@@ -317,12 +323,12 @@ class _PlyBody:
         return np.dtype(fields)
 
     def _kind(self, name: str) -> "np.dtype[Any]":
-        """Return the NumPy type of a PLY number type with the given name."""
+        """Return the NumPy type of the PLY number type `name`, in the byte order of the file."""
         return np.dtype("<f8" if self.text else self.order + PLY_TYPES[name])
 
 
 def _first_alike(table: Any) -> Any:
-    """Return the leading elements of a table whose list lengths equal those of the first element."""
+    """Return the leading rows of a table whose lists are as long as the lists of the first row."""
     for name in table.dtype.names:
         if name.startswith(LENGTH_PREFIX) and (other := table[name] != table[name][:1]).any():
             table = table[: int(np.argmax(other))]
@@ -330,8 +336,9 @@ def _first_alike(table: Any) -> Any:
 
 
 def _by_trimesh(data: bytes, kind: str) -> tuple[Floats, Ints]:
-    """Return points (n, 3) and triangles (m, 3), read by trimesh; glTF meshes, in which y is up, are
-    rotated.
+    """Read a mesh by trimesh; return the points (n, 3) and the triangles (m, 3, indices of points).
+
+    Meshes in glTF, whose y axis points up, are rotated so that z points up.
     """
     import trimesh
 

@@ -1,8 +1,8 @@
-"""Terrains of triangles: oriented meshes, open or closed, and height fields.
+"""Terrains that consist of triangles: oriented meshes, open or closed, and height fields.
 
-Coplanar neighbouring triangles form one face if it is convex. Only convex edges and boundary edges are
-features. The search of nearby features uses a grid over x and y: a search in a mesh of a million triangles
-costs little more than in one of a hundred.
+Neighbouring coplanar triangles form one face if their union is convex. Edges are features if they are convex
+or at the boundary of an open mesh; a wheel cannot touch a concave edge alone. The search for features near a
+point uses a grid over x and y, so that its cost hardly grows with the number of triangles.
 """
 
 from collections.abc import Sequence
@@ -20,42 +20,45 @@ from draisine.terrain.smooth import SmoothGround, grid_triangles, real_numbers
 from draisine.terrain.terrain import Terrain, box_distances
 
 MAX_PLANE_DISTANCE = 1e-10
-"""Largest distance (m) of the corners of a face from its plane; patches that exceed it are split into
-triangles.
+"""Largest distance (m) of the corners of a face from its plane. A patch of coplanar triangles that exceeds it
+is not merged into one face: each of its triangles remains a face.
 """
 
 LINEAR_SEARCH_SIZE = 4096
-"""Number of triangles up to which a mesh is searched without a grid, because that is faster."""
+"""Largest number of triangles of a mesh for which `near` tests all bounding boxes, which is then faster than
+a search in the grid.
+"""
 
 MIN_RELATIVE_AREA = 1e-14
-"""Smallest area of a valid triangle, as a fraction of the squared extent of the mesh; below it, its normal
-is undefined.
+"""Smallest doubled area of a valid triangle, as a fraction of the squared extent of the mesh. Below it,
+round-off determines the direction of the normal.
 """
 
 MAX_CONVEXITY_TESTS = 10**7
-"""Largest number of pairs of corners and border lines in a convexity test; larger patches are split into
-triangles.
+"""Largest number of pairs (corner, border line) in the convexity test of a patch of coplanar triangles, a
+limit of memory. Each triangle of a larger patch remains a face.
 """
 
 
 class Mesh(Terrain):
-    """A ground made of triangles whose corners are counter-clockwise seen from outside.
+    """A terrain that consists of triangles; their corners are counter-clockwise seen from outside.
 
-    The features are faces (patches of coplanar triangles), then convex edges, then their end points.
+    The features are numbered in the order faces (convex patches of coplanar triangles), convex edges, and
+    vertices (the end points of these edges).
 
     Parameters
     ----------
     points
-        Points (n, 3), m.
+        Coordinates (n, 3) of the corners, m. Equal points are merged.
     triangles
-        Indices of points, (m, 3).
+        Indices (m, 3) of the corners of each triangle.
     flat
-        Sine of the angle between neighbouring triangles below which they are coplanar.
+        Largest sine of the angle between neighbouring triangles that count as coplanar.
 
     Raises
     ------
     TerrainError
-        If points or triangles are invalid, or the mesh is not oriented.
+        If points or triangles are invalid, a triangle has no area, or the mesh is not oriented.
     """
 
     def __init__(self, points: ArrayLike, triangles: ArrayLike, flat: float = 1e-7) -> None:
@@ -65,14 +68,18 @@ class Mesh(Terrain):
         size = np.linalg.norm(normals, axis=1)
         if (size <= MIN_RELATIVE_AREA * np.ptp(self.points, axis=0).max() ** 2).any():
             k = int(np.argmin(size))
-            raise TerrainError(f"Triangle {k} has no area. Leave it out.")
+            raise TerrainError(f"Mesh: triangle {k} has no area. Remove it from the mesh.")
         self.normals = normals / size[:, None]
         self._join(flat)
 
     # --- faces and edges from triangles
 
     def _join(self, flat: float) -> None:
-        """Find the edges, whether they are convex, and the patches of coplanar triangles."""
+        """Find the edges of the mesh, the convex ones among them, and the patches of coplanar triangles.
+
+        `flat` is the largest sine of the angle between coplanar neighbours. The results are stored as
+        attributes: `ends` (edges, 2), `left` and `right` (edges,) triangles of each edge, and `convex`.
+        """
         T = self.triangles
         m = len(self.triangles)
         ends = T[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
@@ -81,7 +88,7 @@ class Mesh(Terrain):
         if count.max() > 2:
             k = int(np.flatnonzero(count[group] > 2)[0])
             raise TerrainError(
-                f"The edge between the points {ends[k, 0]} and {ends[k, 1]} belongs to more than two "
+                f"Mesh: the edge between the points {ends[k, 0]} and {ends[k, 1]} belongs to more than two "
                 "triangles. Remove the surplus triangles."
             )
         order = np.argsort(group, kind="stable")
@@ -93,8 +100,8 @@ class Mesh(Terrain):
         if turned.any():
             a, b = self.ends[int(np.flatnonzero(turned)[0])]
             raise TerrainError(
-                f"The triangles at the edge between the points {a} and {b} have opposite orientations. "
-                "Orient the mesh, counter-clockwise seen from outside."
+                f"Mesh: the triangles at the edge between the points {a} and {b} have opposite "
+                "orientations. Order the corners of all triangles counter-clockwise, seen from outside."
             )
         self.left = half_edge // 3
         self.right = np.where(opposite >= 0, opposite // 3, -1)
@@ -117,7 +124,10 @@ class Mesh(Terrain):
         self._patch(count_patches, patch.astype(np.int64), coplanar)
 
     def _patch(self, count: int, patch: Ints, coplanar: NDArray[np.bool_]) -> None:
-        """Set the faces of the mesh: each flat convex patch is one face, and so is each triangle of the other
+        """Form the faces of the mesh from `count` patches of coplanar triangles.
+
+        A flat convex patch becomes one face. In every other patch, each triangle becomes a face. `patch` is
+        the index (triangles,) of the patch of each triangle; `coplanar` (edges,) marks the edges inside
         patches.
         """
         self.coplanar = coplanar
@@ -139,7 +149,7 @@ class Mesh(Terrain):
         return len(self.first) - 1
 
     def _rim(self, triangles: Ints) -> Ints:
-        """Return the indices of the boundary edges of the face that consists of the given triangles."""
+        """Return the indices of the boundary edges of a face, given the indices of its triangles."""
         rim = self.edges_of[triangles].ravel()
         return rim[~self.coplanar[rim]] if len(triangles) > 1 else rim
 
@@ -153,11 +163,23 @@ class Mesh(Terrain):
         return which[np.argsort(triangles, kind="stable")].reshape(-1, 3)
 
     def half_spaces(self, rim: Ints, N: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return outward directions b (n, 3) and offsets o (n), in m, of n boundary edges; b.x <= o inside
-        the face.
+        """Return the half-spaces b.x <= o in which a face lies, one for each of its n boundary edges.
 
-        N are the normals of the faces. `inside` states whether the left triangle of an edge belongs to the
-        face.
+        Parameters
+        ----------
+        rim
+            Indices (n,) of the boundary edges.
+        N
+            Unit normals of the faces, (n, 3), or (3,) for one face.
+        inside
+            Whether the left triangle of each edge belongs to the face, (n,).
+
+        Returns
+        -------
+        b
+            Unit directions (n, 3) out of the face.
+        o
+            Offsets (n,) in m.
         """
         A = self.points[self.ends[rim, 0]]
         B = self.points[self.ends[rim, 1]]
@@ -166,15 +188,16 @@ class Mesh(Terrain):
         return b, np.einsum("ij,ij->i", b, A)
 
     def _is_flat(self, triangles: Ints) -> bool:
-        """Return whether a patch of triangles lies in the plane of its first triangle; small angles between
-        neighbouring triangles may add up.
+        """Return whether all corners of a patch of triangles lie in the plane of the first triangle.
+
+        The test is necessary because small angles between neighbouring triangles may add up.
         """
         corners = self.points[self.triangles[triangles]].reshape(-1, 3)
         off = np.abs((corners - corners[0]) @ self.normals[triangles[0]]).max()
         return bool(off <= max(MAX_PLANE_DISTANCE, 1e-12 * float(np.abs(corners).max())))
 
     def _is_convex(self, triangles: Ints, rim: Ints) -> bool:
-        """Return whether a patch of triangles lies inside all its boundary lines."""
+        """Return whether a flat patch is convex: no corner lies outside one of the boundary edges `rim`."""
         b, o = self.half_spaces(rim, self.normals[triangles[0]], np.isin(self.left[rim], triangles))
         corners = self.points[np.unique(self.ends[rim])]
         scale = max(float(np.ptp(corners, axis=0).max()), 1e-300)
@@ -189,17 +212,17 @@ class Mesh(Terrain):
 
     @cached_property
     def corners(self) -> Ints:
-        """The indices of the end points of convex edges."""
+        """The indices of the points that are vertices of the terrain: the end points of convex edges."""
         return np.unique(self.ends[self.convex])
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds ("face", "edge", "vertex") of the mesh's features."""
+        """The kinds of features in this mesh: "face", and "edge" and "vertex" if it has convex edges."""
         return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The motions of the features; empty, because a mesh does not move."""
+        """The prescribed motions of the features: empty, because a mesh is fixed (see `move_ground`)."""
         return ()
 
     def __getitem__(self, k: int) -> Feature:
@@ -208,8 +231,10 @@ class Mesh(Terrain):
         return self.pick([k]).one(0, self.name(k))
 
     def name(self, k: int) -> str:
-        """Return the name of feature k, formed from its first triangle (face), its end points (edge) or its
-        point (vertex).
+        """Return the name of the feature with index k.
+
+        The name contains the index of the first triangle of a face, the indices of the end points of an edge,
+        or the index of the point of a vertex.
         """
         if k < self.faces:
             return f"face {self.ordered[self.first[k]]}"
@@ -219,7 +244,7 @@ class Mesh(Terrain):
         return f"vertex {self.corners[k - len(self.convex)]}"
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return the features with ascending indices ks, computed in one batch per kind."""
+        """Return the features with the ascending indices `ks` as arrays, computed in one batch per kind."""
         wanted = np.asarray(ks, np.int64)
         edge = self.faces + len(self.convex)
         a, b = np.searchsorted(wanted, [self.faces, edge])
@@ -234,10 +259,11 @@ class Mesh(Terrain):
 
     @cached_property
     def edges_at(self) -> tuple[Ints, Ints]:
-        """The edges that meet at each point, concatenated point by point, and the index of the first edge
-        of each point.
+        """The edges that meet at each point.
 
-        An edge has the index k at its first end and k + number of edges at its second end.
+        The first array lists the half-edges point by point: k is edge k at its first end point, and k +
+        number of edges is edge k at its second end point. The second array (points + 1,) contains the
+        position of each point's first half-edge in this list.
         """
         ends = self.ends.T.ravel()
         order = np.argsort(ends, kind="stable")
@@ -247,8 +273,10 @@ class Mesh(Terrain):
 
     @cached_property
     def _grid(self) -> tuple[Floats, float, tuple[int, int], Ints, Ints]:
-        """The search grid over x and y: origin, cell size (m), shape, first entry of each cell, triangles by
-        cell.
+        """The search grid over x and y.
+
+        The entries are the origin (2,) in m, the side length of a cell (m), the number of cells along x and
+        along y, the position of the first triangle of each cell in the list of triangles, and this list.
         """
         P = self.points[self.triangles][:, :, :2]
         low = P.min(axis=1)
@@ -278,20 +306,20 @@ class Mesh(Terrain):
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
-        """The lower and upper corners of the bounding boxes of the triangles (m)."""
+        """The lower and the upper corners (triangles, 3) of the bounding boxes of the triangles, in m."""
         P = self.points[self.triangles]
         return P.min(axis=1), P.max(axis=1)
 
     @cached_property
     def _feature_of_edge(self) -> Ints:
-        """The index of the ground feature of each edge; -1 if the edge is not a feature."""
+        """The index (edges,) of the terrain feature that each edge is; -1 for a concave edge."""
         out = np.full(len(self.ends), -1, dtype=np.int64)
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
     @cached_property
     def _feature_of_point(self) -> Ints:
-        """The index of the ground feature of each point; -1 if the point is not a feature."""
+        """The index (points,) of the terrain feature that each point is; -1 for a point that is no vertex."""
         out = np.full(len(self.points), -1, dtype=np.int64)
         out[self.corners] = self.faces + len(self.convex) + np.arange(len(self.corners))
         return out
@@ -299,7 +327,11 @@ class Mesh(Terrain):
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the indices of the features of all triangles within reach of a point, see `Terrain.near`."""
+        """Return the indices of the features within `reach` (m) of the point `centre`, see `Terrain.near`.
+
+        The bounding boxes of the triangles are compared with the reach; the features are the faces, edges and
+        vertices of the triangles within reach.
+        """
         low, high = self._boxes
         if len(self.triangles) <= LINEAR_SEARCH_SIZE:
             triangles = np.flatnonzero(box_distances(low, high, centre, margin) <= reach)
@@ -314,7 +346,10 @@ class Mesh(Terrain):
         return every[every >= 0].tolist()
 
     def _around(self, centre: Floats, side: Floats) -> Ints:
-        """Return the indices of the triangles in the grid cells around a point."""
+        """Return the indices of the triangles in the grid cells that a rectangle around a point overlaps.
+
+        `side` (2,) are half the side lengths of the rectangle along x and y, m.
+        """
         *_, (_, wide), starts, content = self._grid
         a, low_y = self._cell(centre[:2] - side)
         b, high_y = self._cell(centre[:2] + side)
@@ -323,15 +358,16 @@ class Mesh(Terrain):
         return np.unique(np.concatenate(spans))
 
     def _cell(self, place: Floats) -> tuple[int, int]:
-        """Return the grid cell at a position (x, y), or the nearest cell."""
+        """Return the indices along x and y of the grid cell at `place` (2,) in m, or of the nearest cell."""
         origin, size, shape, *_ = self._grid
         x, y = ((place - origin) / size).tolist()
         return int(min(max(0.0, x), shape[0] - 1)), int(min(max(0.0, y), shape[1] - 1))
 
     def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
-        """Return the largest distances (2), along x and y in m, of triangles within reach of a point.
+        """Return the half side lengths (2,) in m of the rectangle over x and y to search around a point.
 
-        They are smaller if the point is high above the mesh.
+        The rectangle contains all points of the mesh within `reach` (m). It shrinks if the point lies above
+        the highest point of the mesh.
         """
         above = max(float(centre[2] - margin[2]) - self._top, 0.0)
         side: Floats = margin[:2] + np.sqrt(max(reach**2 - above**2, 0.0))
@@ -339,7 +375,10 @@ class Mesh(Terrain):
 
 
 def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
-    """Return distinct points and the triangles between them; raise TerrainError if they are invalid."""
+    """Return the distinct points (n, 3) in m, and the triangles (m, 3) as indices of these points.
+
+    `TerrainError` is raised if points or triangles have wrong shapes or values.
+    """
     P = np.asarray(points, float)
     T = np.asarray(triangles)
     if P.ndim != 2 or P.shape[1] != 3 or not np.isfinite(P).all():
@@ -348,7 +387,7 @@ def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
         raise TerrainError("A mesh needs triangles (m, 3) of integer indices of points.")
     if T.min() < 0 or T.max() >= len(P):
         raise TerrainError(
-            f"A triangle has the point {int(T.max())}, but there are {len(P)} points."
+            f"A triangle has the point {int(T.max())}, but the mesh has {len(P)} points, counted from 0."
         )
     unique, back = np.unique(P, axis=0, return_inverse=True)
     return unique, back.ravel()[T].astype(np.int64)
@@ -369,30 +408,30 @@ def height_field(
 def height_field(
     x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7, *, smooth: bool = False
 ) -> Mesh | SmoothGround:
-    """Return the ground with heights given on a rectangular grid: two triangles per cell, or smooth
-    patches.
+    """Return a terrain from heights on a rectangular grid, with two triangles or a smooth patch per cell.
 
     Parameters
     ----------
     x, y
-        Ascending coordinates (m).
+        Ascending coordinates (n,) and (m,) of the grid lines, m.
     z
-        Heights z[i, j] at x[i], y[j] (m).
+        Heights (n, m) with z[i, j] at x[i], y[j], m.
     flat
-        Sine of the angle between neighbouring triangles below which they are coplanar.
+        Largest sine of the angle between neighbouring triangles that count as coplanar.
     smooth
-        Whether cubic splines interpolate the heights (`SmoothGround`). Such ground has no edges and
+        Whether cubic splines interpolate the heights (`SmoothGround`). A smooth terrain has no edges and
         continues beyond the grid with constant slope.
 
     Returns
     -------
     Mesh or SmoothGround
-        The ground.
+        The terrain: a mesh, or smooth ground if `smooth` is true.
 
     Raises
     ------
     TerrainError
-        If the heights do not match the coordinates, these do not ascend, or one is not a real number.
+        If the heights do not match the coordinates, the coordinates do not ascend, or an entry is not a real
+        number.
 
     Examples
     --------

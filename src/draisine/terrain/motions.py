@@ -1,5 +1,6 @@
-"""Prescribed motions of grounds: functions from time to rotation and position, for floats and symbolic
-scalars.
+"""Prescribed motions of ground: functions from time (s) to the rotation and the position of the moving frame.
+
+The time is a float or a symbolic scalar, so that the same function is simulated and differentiated.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ class Slide:
     velocity: tuple[float, float, float]  # m/s, world axes
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation matrix (3, 3) and position (3) in m at time t (s)."""
+        """Return the rotation matrix (3, 3) and the position (3) in m of the moving frame at time t (s)."""
         return np.eye(3), array([v * t for v in self.velocity])
 
 
@@ -29,19 +30,19 @@ class Shake:
     rate: float  # rad/s, angular frequency
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation matrix (3, 3) and position (3) in m at time t (s)."""
+        """Return the rotation matrix (3, 3) and the position (3) in m of the moving frame at time t (s)."""
         return np.eye(3), array([a * sin(self.rate * t) for a in self.amplitude])
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A rotation about a vertical axis with constant rate, for example of a turntable."""
+    """A rotation about a vertical axis with constant angular velocity, for example of a turntable."""
 
-    rate: float  # rad/s, angular velocity
+    rate: float  # rad/s, angular velocity, positive to the left seen from above
     centre: tuple[float, float] = (0.0, 0.0)  # x, y of the axis, m
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation matrix (3, 3) and position (3) in m at time t (s)."""
+        """Return the rotation matrix (3, 3) and the position (3) in m of the moving frame at time t (s)."""
         R = rot_z(self.rate * t)
         middle = array([*self.centre, 0.0])
         return R, middle - R @ middle

@@ -1,4 +1,4 @@
-"""Features of a mesh, computed in batches: faces, convex edges and vertices from arrays of triangles."""
+"""Compute the features of a mesh (faces, convex edges, vertices) in batches from its triangles and edges."""
 
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 
 def make_faces(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the faces of a mesh with indices ks, each limited to the half spaces of its boundary edges."""
+    """Return the faces of a mesh with the indices `ks` (n,) as arrays of features.
+
+    The borders of a face are the half-spaces of its boundary edges. The plane N.x = d of a face has the mean
+    normal of its triangles and the mean offset of its corners.
+    """
     sizes = mesh.first[ks + 1] - mesh.first[ks]
     triangles = mesh.ordered[concatenate_ranges(mesh.first[ks], sizes)]
     triangle_owner = np.repeat(np.arange(len(ks)), sizes)
@@ -50,8 +54,10 @@ def make_faces(mesh: "Mesh", ks: Ints) -> Features:
 
 
 def make_edges(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the convex edges of a mesh with indices ks; contacts are valid between the end points of an
-    edge, with normals within its cone.
+    """Return the convex edges of a mesh with the indices `ks` (n,) as arrays of features.
+
+    A contact is valid between the two end points, with a normal between the normals of the adjacent faces. At
+    the boundary of an open mesh, the second normal points outwards in the plane of the only face.
     """
     e = mesh.convex[ks]
     A = mesh.points[mesh.ends[e, 0]]
@@ -87,10 +93,10 @@ def edge_name(mesh: "Mesh", e: int) -> str:
 
 
 def make_vertices(mesh: "Mesh", ks: Ints) -> Features:
-    """Return the vertices of a mesh with indices ks, each valid for contact normals within the cone that
-    its edges define.
+    """Return the vertices of a mesh with the indices `ks` (n,) as arrays of features.
 
-    At the boundary of an open mesh only the outer side of the surface can be touched.
+    A contact is valid if its normal N satisfies N.d <= 0 for the directions d of all edges at the vertex. At
+    the boundary of an open mesh, the normal must in addition point to the outer side of the surface.
     """
     points = mesh.corners[ks]
     order, begin = mesh.edges_at
@@ -112,8 +118,10 @@ def make_vertices(mesh: "Mesh", ks: Ints) -> Features:
 def _features(
     kind: str, numbers: Floats, borders: Floats, of: Ints, low: Floats, high: Floats
 ) -> Features:
-    """Return features of one kind from their borders (n, 7), and from the index `of` (n,) of the feature to
-    which each border belongs.
+    """Return features of one kind as arrays.
+
+    `of` (borders,) is the index of the feature to which each row of `borders` (borders, 7) belongs. `low` and
+    `high` (features, 3) are the corners of the bounding boxes in m.
     """
     first = block_starts(np.bincount(of, minlength=len(numbers)))
     borders = borders[np.argsort(of, kind="stable")]
@@ -123,7 +131,7 @@ def _features(
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """Return row-wise cross products (n, 3), faster than the general `numpy.cross`.
+    """Return the cross products of the rows of two arrays (n, 3), faster than `numpy.cross`.
 
     >>> cross(np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 1.0, 0.0]])).tolist()
     [[0.0, 0.0, 1.0]]
@@ -134,5 +142,5 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 
 def _units(rows: Floats) -> Floats:
-    """Return the rows (n, 3) divided by their lengths."""
+    """Return unit vectors: the rows (n, 3) divided by their Euclidean lengths."""
     return rows / np.linalg.norm(rows, axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""Smooth roads from samples or functions, with slope, camber and crown, and roughness by ISO 8608."""
+"""Smooth roads from samples or functions, with slope, camber and crown, and rough roads after ISO 8608."""
 
 import inspect
 import math
@@ -16,8 +16,8 @@ ROUGHNESS_CLASSES = "ABCDEFGH"
 """Names of the roughness classes of ISO 8608:2016, from A (very good) to H (worse than unpaved)."""
 
 CLASS_A_ROUGHNESS = 16e-6
-"""Geometric mean of the displacement spectrum of class A at the reference frequency, m^3. Each further
-class has four times the value of the one before (ISO 8608:2016, table C.1).
+"""Displacement spectrum of class A at `REFERENCE_FREQUENCY`, geometric mean of the class, m^3. Each further
+class has four times the value of the previous class (ISO 8608:2016, table C.1).
 """
 
 REFERENCE_FREQUENCY = 0.1
@@ -26,34 +26,44 @@ square of the spatial frequency.
 """
 
 ROUGHNESS_BAND = (0.011, 2.83)
-"""Range of spatial frequencies of ISO 8608, cycles per metre; shorter waves are smoothed out by a tyre."""
+"""Smallest and largest spatial frequency of ISO 8608, cycles per metre; a tyre averages shorter waves."""
 
 SAMPLES_PER_WAVE = 10
-"""Number of samples per shortest wave; the spline then deviates from the wave by 0.2 % of its amplitude."""
+"""Number of samples per wavelength of the shortest wave of a rough road. The spline then deviates from this
+wave by 0.2 % of its amplitude.
+"""
 
 CROWN_ROUNDING = 0.5
-"""Half of the width over which the crown of a road is rounded, m."""
+"""Half the width, m, of the strip in the middle of a road over which its crown is rounded."""
 
 CROWN_SAMPLES = np.concatenate([[-6.0, -4.0, -3.0], np.arange(-2.0, 2.01, 0.25), [3.0, 4.0, 6.0]])
-"""Positions y at which the cross section of a road is sampled, m."""
+"""Coordinates y (m) at which the crowned cross section of a road is sampled, dense near the rounded crown."""
 
 MAX_ROAD_SAMPLES = 4096
-"""Largest number of samples per axis; a function that needs more is rejected."""
+"""Largest number of samples of a road along one axis. A function that needs more samples to meet the
+tolerance `error` is rejected, because it probably has steps or kinks.
+"""
 
 COMPARISON_SPACING = 0.05
-"""m; a function is compared with its spline at least this densely: narrower bumps disappear under a tyre."""
+"""Default distance, m, between the points at which a function is compared with its spline on a short road;
+narrower bumps disappear under a tyre.
+"""
 
 MAX_COMPARISONS = 2**18
-"""Points at which a function is compared with its spline by default, and at once (about 100 MB)."""
+"""Default limit of the number of points at which a function is compared with its spline, and number of points
+per batch of this comparison (about 100 MB).
+"""
 
 GOLDEN_RATIO = 0.5 * (1.0 + math.sqrt(5.0))
-"""Its multiples modulo 1 never repeat, so that points placed by them agree with the zeros of no wave."""
+"""Golden ratio. Its multiples modulo 1 never repeat, so that points placed at these multiples do not coincide
+with the zeros of a wave.
+"""
 
 MIN_ROAD = 4.0
-"""Shortest length of a rough road, m; it contains several waves."""
+"""Shortest permitted length of a rough road, m, so that it contains several waves."""
 
 FADE_LENGTH = 1.0
-"""Length over which the roughness fades in at the start and out at the end, m."""
+"""Length, m, over which the roughness fades in at the start of a rough road, and fades out at its end."""
 
 
 def road(
@@ -74,11 +84,11 @@ def road(
     Parameters
     ----------
     z
-        Heights (m) at x, or at x and y, or a function of one or two arrays that returns them. A function
-        that does not accept arrays is called point by point.
+        Heights (m) at x, or at x and y; or a function of x, or of x and y, that returns the height. A
+        function that does not accept arrays is called point by point.
     x, y
-        Ascending coordinates (m). For a function their first and last values suffice. Without y the height
-        does not depend on y.
+        Ascending coordinates (m). For a function their first and last values suffice. If y is omitted, the
+        height does not depend on y.
     slope
         Angle by which the road rises forward (rad).
     camber
@@ -86,26 +96,31 @@ def road(
     crown
         Angle by which the road falls from its middle, y = 0, to both sides (rad); the middle is rounded.
     error
-        Largest difference (m) between a function and its spline, at the points where they are compared.
+        Tolerated difference (m) between a function and its spline, at the points of their comparison.
     spacing
         Largest distance (m), along x and along y, between the points at which a function is compared with
         its spline. Features of the function that are narrower may be missed. By default 0.05 m, but at
         least 0.0032 sqrt(length * width) for a function of x and y, and 6.2e-6 of the length for a function
         of x, which limits the points to about 262 144.
 
+    Returns
+    -------
+    SmoothGround
+        The road as a terrain.
+
     Raises
     ------
     ParameterError
         If an angle is not below a right angle, or a function is not smooth enough for `error`.
     TerrainError
-        If heights do not match the coordinates or are not real numbers, or a function does not accept x,
-        or x and y.
+        If heights do not match the coordinates or are not real numbers, or if a function does not accept
+        x, or x and y.
 
     Warns
     -----
     SmoothWarning
-        If the spline exceeds given heights, without slope, camber and crown, by more than 1 % of their
-        range.
+        If the spline through given heights (before slope, camber and crown are added) overshoots them by
+        more than 1 % of their range.
 
     Examples
     --------
@@ -128,8 +143,8 @@ def road(
             f"road: heights of shape {heights.shape} do not match {len(xs)} x"
             + ("." if ys is None else f" and {len(ys)} y.")
         )
-    # The level road warns of an overshoot; a tilt would enlarge the range of the heights and hide it. The
-    # spline of a function differs from it by `error` only, also where it exceeds the samples.
+    # Check the level road for overshoot: a tilt would enlarge the range of the heights and hide it. The
+    # spline of a function needs no check, because it differs from the function by at most `error`.
     level = SmoothGround(xs, ys, heights, quiet=callable(z))
     if not (slope or camber or crown):
         return level
@@ -152,17 +167,17 @@ def rough_road(
     *,
     slope: float = 0.0,
 ) -> SmoothGround:
-    """Return a road with the roughness of a class of ISO 8608, with even road before and behind the rough
-    part.
+    """Return a rough road of a roughness class of ISO 8608, with even road before and behind it.
 
-    The profile is a sum of cosines with random phases whose spectrum is the geometric mean of the class,
-    16e-6 m^3 (class A) to 0.26 m^3 (class H) at 0.1 cycles/m, falling with the square of the spatial
-    frequency between 0.011 and 2.83 cycles/m [1]_ [2]_. The profile does not depend on y.
+    The profile is a sum of cosines with random phases. Its displacement spectrum at 0.1 cycles/m is the
+    geometric mean of the class, from 16e-6 m^3 (class A) to 0.26 m^3 (class H). The spectrum falls with the
+    square of the spatial frequency between 0.011 and 2.83 cycles/m [1]_ [2]_. The profile does not depend
+    on y.
 
     Parameters
     ----------
     grade
-        "A" (very good) to "H", or the lower-case letter.
+        Roughness class: a letter from "A" (very good) to "H", in upper or lower case.
     length
         Length of the rough part (m).
     at
@@ -172,6 +187,11 @@ def rough_road(
         Seed of the random phases, a non-negative integer.
     slope
         Angle by which the road rises forward (rad).
+
+    Returns
+    -------
+    SmoothGround
+        The road as a terrain.
 
     Raises
     ------
@@ -192,7 +212,8 @@ def rough_road(
     """
     if not isinstance(grade, str) or grade.upper() not in list(ROUGHNESS_CLASSES):
         raise ParameterError(
-            f"rough_road: unknown class {grade!r}. ISO 8608 has the classes {', '.join(ROUGHNESS_CLASSES)}."
+            f"rough_road: unknown roughness class {grade!r}. ISO 8608 has the classes "
+            f"{', '.join(ROUGHNESS_CLASSES)}."
         )
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise ParameterError(
@@ -225,8 +246,23 @@ def rough_road(
 def _sample(
     z: Callable[..., Any], x: ArrayLike, y: ArrayLike | None, error: float, spacing: float | None
 ) -> tuple[Floats, Floats | None, Floats]:
-    """Return coordinates (m) and heights (m) sampled from a function, dense enough that their spline
-    differs from it by less than `error` (m).
+    """Sample a height function so densely that its spline differs from it by at most `error` (m).
+
+    Parameters
+    ----------
+    z
+        Function of x (m), or of x and y (m), that returns the height (m).
+    x, y
+        Coordinates of which the first and the last value are used (m); y is None for a function of x.
+    error
+        Tolerated difference between function and spline, m.
+    spacing
+        Largest distance between the points of their comparison, m; None for the default.
+
+    Returns
+    -------
+    tuple
+        Coordinates x (n,), coordinates y (m,) or None, and heights (n,) or (n, m), all in m.
     """
     ends = [_ends("x", x)] if y is None else [_ends("x", x), _ends("y", y)]
     if not (math.isfinite(error) and error > 0.0):
@@ -240,13 +276,13 @@ def _sample(
             axes[0], None if y is None else axes[1], _evaluate(z, axes), quiet=True
         )
         between = [_between(a, count) for a, count in zip(axes, points, strict=True)]
-        # Between the samples along one axis, at those along the other one: the error of this axis alone.
+        # Error of one axis alone: compare between the samples along this axis, at samples of the other one.
         worst = [
             _difference(z, ground, [b if k == axis else a for k, a in enumerate(axes)])
             for axis, b in enumerate(between)
         ]
         if max(worst) <= error and len(axes) > 1:
-            # Between the samples along both axes: a bump there needs more samples along both.
+            # Compare between the samples along both axes: a bump there needs more samples along both.
             worst = [_difference(z, ground, between)] * len(axes)
         if max(worst) <= error:
             return axes[0], None if y is None else axes[1], ground.z
@@ -259,7 +295,7 @@ def _sample(
 
 
 def _comparison_counts(lengths: list[float], spacing: float | None) -> list[int]:
-    """Return the number of irregular points along each axis at which a function is compared."""
+    """Return the number of irregular comparison points along each axis of a road, given its `lengths` (m)."""
     if spacing is None:
         share = MAX_COMPARISONS / math.prod(lengths)
         spacing = max(COMPARISON_SPACING, GOLDEN_RATIO * share ** (-1.0 / len(lengths)))
@@ -270,10 +306,11 @@ def _comparison_counts(lengths: list[float], spacing: float | None) -> list[int]
 
 
 def _between(axis: Floats, count: int) -> Floats:
-    """Return points between samples: middles of intervals, and at least `count` irregular points.
+    """Return the coordinates (m) at which a function is compared with the spline through samples at `axis`.
 
-    The error of a spline is largest at the middles. The irregular points, at least one per interval on
-    average, detect waves and bumps that are zero at all samples and middles.
+    They are the midpoints of the intervals, at which the error of a spline is largest, and at least `count`
+    irregular points. The irregular points, on average at least one per interval, detect waves and bumps that
+    are zero at all samples and midpoints.
     """
     count = max(count, len(axis) - 1)
     i = np.arange(count)
@@ -282,7 +319,7 @@ def _between(axis: Floats, count: int) -> Floats:
 
 
 def _difference(z: Callable[..., Any], ground: SmoothGround, axes: list[Floats]) -> float:
-    """Return the largest difference (m) between a function and its spline over a grid."""
+    """Return the largest difference (m) between a function and its spline on the grid with axes `axes`."""
     parts = math.ceil(math.prod(map(len, axes)) / MAX_COMPARISONS)
     worst = 0.0
     # In parts, because all points of a large grid at once would need too much memory.
@@ -294,7 +331,10 @@ def _difference(z: Callable[..., Any], ground: SmoothGround, axes: list[Floats])
 
 
 def _ends(name: str, values: ArrayLike) -> tuple[float, float]:
-    """Return the ends of an interval; raise if it is invalid."""
+    """Return the first and the last of ascending coordinates (m).
+
+    `ParameterError` with the `name` of the coordinate is raised if these are not finite or do not ascend.
+    """
     numbers = np.ravel(real_numbers(f"road: {name}", values))
     if len(numbers) < 2 or not np.isfinite(numbers).all() or not numbers[0] < numbers[-1]:
         raise ParameterError(f"road: {name} must begin and end with finite, ascending numbers.")
@@ -302,7 +342,7 @@ def _ends(name: str, values: ArrayLike) -> tuple[float, float]:
 
 
 def _check_arguments(z: Callable[..., Any], count: int) -> None:
-    """Raise if a function does not accept x, or x and y."""
+    """Raise `TerrainError` if a function does not accept `count` arguments (1: x, 2: x and y)."""
     try:
         signature = inspect.signature(z)
     except (TypeError, ValueError):
@@ -322,7 +362,10 @@ def _check_arguments(z: Callable[..., Any], count: int) -> None:
 
 
 def _evaluate(z: Callable[..., Any], axes: list[Floats]) -> Floats:
-    """Return the heights (m) of a function over the grid with coordinates `axes`."""
+    """Return the heights (m) of a function on the grid with coordinates `axes` (one or two arrays, m).
+
+    The function is called with arrays, or point by point if it does not accept arrays.
+    """
     grid = np.meshgrid(*axes, indexing="ij")
     what = "road: the heights that the function returns"
     try:

@@ -15,10 +15,10 @@ PLUS_X = (1.0, 0.0, 0.0)
 MINUS_X = (-1.0, 0.0, 0.0)
 
 MAX_STAIRS = 200
-"""Largest number of steps of a staircase; each step has three ground features."""
+"""Largest number of steps of a staircase. The contact search compares all three features of every step."""
 
 MAX_ROUGH_CELLS = 100_000
-"""Largest number of squares of rough ground, a limit of memory and time."""
+"""Largest number of grid squares of rough ground; it limits memory and computing time."""
 
 
 def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terrain:
@@ -53,7 +53,7 @@ def plane(slope: float = 0.0, height: float = 0.0, camber: float = 0.0) -> Terra
 
 
 def ramp(slope: float, drop: float) -> Terrain:
-    """Return a ramp that rises to its lip at the origin, with lower level ground behind it.
+    """Return a ramp that rises to a lip at the origin, with level ground below the lip behind it.
 
     Parameters
     ----------
@@ -65,7 +65,12 @@ def ramp(slope: float, drop: float) -> Terrain:
     Returns
     -------
     Terrain
-        The faces and edges of the ramp and of the ground around it.
+        Terrain with the features `ramp`, `lip` (edge), `wall` (vertical face below the lip) and `low`.
+
+    Raises
+    ------
+    ParameterError
+        If `drop` is not positive.
     """
     _positive("drop", drop)
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
@@ -85,7 +90,7 @@ def ramp(slope: float, drop: float) -> Terrain:
 
 
 def kerb(at: float, rise: float) -> Terrain:
-    """Return level ground with a step; the ground before the step has height zero.
+    """Return level ground with one step up or down; the ground before the step has the height zero.
 
     Parameters
     ----------
@@ -97,7 +102,12 @@ def kerb(at: float, rise: float) -> Terrain:
     Returns
     -------
     Terrain
-        The lower and the upper face, the wall between them and the edge.
+        Terrain with the faces `before`, `after` and `wall`, and the edge `edge` of the step.
+
+    Raises
+    ------
+    ParameterError
+        If `rise` is zero or not finite.
     """
     if rise == 0 or not math.isfinite(rise):
         raise ParameterError(f"kerb: rise = {rise} m must be a finite number other than zero.")
@@ -111,7 +121,7 @@ def kerb(at: float, rise: float) -> Terrain:
 
 
 def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
-    """Return level ground with stairs, and level ground behind the last step.
+    """Return stairs along x, with level ground before the first step and behind the last one.
 
     Parameters
     ----------
@@ -125,7 +135,12 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
     Returns
     -------
     Terrain
-        The faces and edges of the stairs.
+        The faces and edges of the stairs: `before`, then `tread`, `wall` and `edge` with a step number.
+
+    Raises
+    ------
+    ParameterError
+        If `rise`, `run` or `count` is invalid.
 
     Examples
     --------
@@ -156,7 +171,10 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
 
 
 def _riser(names: tuple[str, str], at: float, before: float, after: float) -> list[Feature]:
-    """Return the edge and the wall of a step at x = `at` (m) between two heights (m)."""
+    """Return the edge and the wall of a step at x = `at` (m), named by the two `names`.
+
+    The ground has the height `before` (m) before the step and `after` (m) behind it.
+    """
     out = MINUS_X if after > before else PLUS_X
     top = max(before, after)
     bottom = min(before, after)
@@ -176,21 +194,22 @@ def rough(
     *,
     smooth: bool = False,
 ) -> Mesh | SmoothGround:
-    """Return rough ground with level ground before and behind it, each as long as the rough part.
+    """Return rough ground with random heights, and level ground before and behind it.
 
-    Heights are uniformly distributed between 0 and `height` at the corners of squares, and linear in
-    between. With `smooth`, splines interpolate the heights, and the ground is level on all sides.
+    The heights at the corners of a square grid are uniformly distributed between 0 and `height`. Between the
+    corners the height is linear; the level parts are as long as the rough part. If `smooth` is true, cubic
+    splines interpolate the heights, and the ground continues without limit, level on all sides.
 
     Parameters
     ----------
     height
         Largest height (m).
     cell
-        Side of the squares (m).
+        Side length of a grid square (m).
     at
-        Position x at which the roughness begins (m).
+        Position x at which the rough part begins (m).
     length, width
-        Dimensions of the rough ground (m).
+        Dimensions of the rough part along x and y (m).
     seed
         Seed of the random heights.
     smooth
@@ -198,8 +217,13 @@ def rough(
 
     Returns
     -------
-    Terrain
+    Mesh or SmoothGround
         The rough ground.
+
+    Raises
+    ------
+    ParameterError
+        If a length is not positive, or the number of squares is outside its limits.
 
     Examples
     --------
@@ -227,19 +251,24 @@ def rough(
 
 
 def corner(angle: float, at: float = 0.0) -> Terrain:
-    """Return level ground that continues as a slope, with a concave (re-entrant) corner between them.
+    """Return level ground followed by a rising slope, which form a concave corner along y.
 
     Parameters
     ----------
     angle
-        Angle of the slope (rad), between 0 and pi.
+        Angle of the slope against the level ground (rad), between 0 and pi.
     at
         Position x at which the slope begins (m).
 
     Returns
     -------
     Terrain
-        The two faces of the corner.
+        The two faces of the corner, `level` and `rise`.
+
+    Raises
+    ------
+    ParameterError
+        If the angle is not between 0 and pi.
     """
     if not 0 < angle < math.pi:
         raise ParameterError(f"corner: angle = {angle} rad must be between 0 and pi.")
@@ -255,6 +284,6 @@ def corner(angle: float, at: float = 0.0) -> Terrain:
 
 
 def _positive(name: str, x: float) -> None:
-    """Raise ParameterError if x is not a positive length (m)."""
+    """Raise `ParameterError` with the name of an argument if its value x is not a positive length (m)."""
     if not (math.isfinite(x) and x > 0):
         raise ParameterError(f"{name} = {x} m must be a positive length.")

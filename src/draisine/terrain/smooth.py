@@ -1,10 +1,11 @@
-"""Smooth ground: heights interpolated by cubic splines, one polynomial patch per cell of the grid.
+"""Smooth ground: heights interpolated by cubic splines, with one polynomial patch per grid cell.
 
 1. `spline_cells` interpolates along one axis: cubic polynomials with continuous curvature between the
-   samples, a straight continuation beyond the first and the last one. Applied along x, then along y, it
-   yields the coefficients of all patches.
-2. `SmoothGround` presents the patches as features: their polynomials, the lines of their rectangles as
-   borders, and a plane with bounds by which the contact search excludes patches that a wheel cannot touch.
+   samples, and straight lines beyond the first and the last sample. It is applied along x, then along y,
+   and yields the polynomial coefficients of all patches.
+2. `SmoothGround` is the terrain whose features are these patches. The borders of a patch are the sides of
+   its rectangle. A plane near the patch, with bounds of the deviation from it, lets the contact search
+   exclude patches that a wheel cannot touch.
 
 The ground is unlimited: beyond the samples it continues with the slope at the border.
 """
@@ -35,47 +36,55 @@ from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, bl
 from draisine.terrain.terrain import Terrain, box_distances
 
 MAX_OVERSHOOT = 0.01
-"""Largest accepted overshoot of the spline, as a fraction of the range of the heights; a larger one is
-reported, because the data probably has steps.
+"""Overshoot of a spline beyond its data, as a fraction of the range of the heights, above which a warning is
+issued. A larger overshoot probably comes from steps in the data.
 """
 
 UNLIMITED = 1e9
-"""Large finite number that replaces infinity, m or dimensionless; in products, infinity times zero would
-not be a number.
+"""Large finite number (m, or dimensionless) that represents infinity, because infinity times zero would be
+NaN in the products of the contact search.
 """
 
 OVERSHOOT_SAMPLES = 8
-"""Number of samples per cell and axis at which the overshoot of the spline is measured."""
+"""Number of intervals per cell and axis in the grid on which the overshoot of the spline is measured."""
 
 
 class SmoothWarning(UserWarning):
-    """Warning that smoothing changes the heights of a ground visibly."""
+    """Warning that smooth ground differs from its data, or is too curved for the contact search.
+
+    The spline overshoots the data, or a patch is so strongly curved that a wheel may touch it twice.
+    """
 
 
 class SmoothGround(Terrain):
-    """A ground of heights z(x, y) or z(x), interpolated by cubic splines.
+    """A terrain of heights z(x, y) or z(x) that cubic splines interpolate.
 
-    Its ground features are the patches, one per grid cell, numbered along x, then along y, with the names
-    "patch i j".
+    Its features are polynomial patches, one per grid cell, with the names "patch i j". The index i counts
+    along x and j along y; j varies fastest.
 
     Parameters
     ----------
     x
-        Ascending coordinates (m), (n,).
+        Ascending coordinates (n,), m.
     y
-        Ascending coordinates (m), (m,); None if the heights do not depend on y.
+        Ascending coordinates (m,), m; None if the heights do not depend on y.
     z
-        Heights z[i, j] at x[i], y[j], or z[i] at x[i] (m).
+        Heights (n, m) with z[i, j] at x[i], y[j], or heights (n,) with z[i] at x[i], m.
     end_slope
-        Slope along x at both ends, with which the ground continues beyond them; across its sides the ground
-        is then level. By default the spline continues with its own slopes.
+        Slope dz/dx at the first and the last x, with which the ground continues beyond them; beyond its sides
+        (first and last y) the ground is then level across. By default the slopes follow from the spline.
     quiet
         Whether to suppress the warning about overshoot.
+
+    Raises
+    ------
+    TerrainError
+        If the coordinates do not ascend, or the heights do not match them or are not finite.
 
     Warns
     -----
     SmoothWarning
-        If the spline exceeds the heights by more than 1 % of their range.
+        If the spline overshoots the heights by more than 1 % of their range.
     """
 
     def __init__(
@@ -111,7 +120,7 @@ class SmoothGround(Terrain):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of patches along x and y, including those beyond the samples."""
+        """The number of patches along x and along y, including the continuations beyond the samples."""
         return self.coefficients.shape[0], self.coefficients.shape[1]
 
     # --- features
@@ -125,26 +134,26 @@ class SmoothGround(Terrain):
         return self.pick([k]).one(0, self.name(k))
 
     def name(self, k: int) -> str:
-        """Return the name of patch k."""
+        """Return the name "patch i j" of the patch with index k."""
         i, j = divmod(k, self.shape[1])
         return f"patch {i} {j}"
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of the ground's features: patches only."""
+        """The kinds of features in this terrain: patches only."""
         return frozenset({"patch"})
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The motions of the features; empty, because smooth ground does not move."""
+        """The prescribed motions of the features: empty, because smooth ground is fixed."""
         return ()
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return the patches with indices ks."""
+        """Return the patches with the indices `ks` as arrays of features."""
         return patch_features(self.cells(np.asarray(ks, np.int64)))
 
     def cells(self, ks: Ints) -> Floats:
-        """Return the polynomials (n, PATCH) of patches with indices ks."""
+        """Return the polynomials (n, PATCH) of the patches with the indices `ks`, see `algebra.patch`."""
         i, j = np.divmod(ks, self.shape[1])
         cells = np.zeros((len(ks), PATCH))
         for axis, (grid, index) in enumerate(((self.x, i), (self.y, j))):
@@ -157,7 +166,17 @@ class SmoothGround(Terrain):
         return cells
 
     def height(self, x: ArrayLike, y: ArrayLike = 0.0) -> Floats:
-        """Return the heights (m) at coordinates x, y (m), which are broadcast.
+        """Return the height of the ground at points with the coordinates x, y.
+
+        Parameters
+        ----------
+        x, y
+            Coordinates (m); arrays are broadcast against each other.
+
+        Returns
+        -------
+        ndarray
+            Heights (m) in the shape of the broadcast coordinates.
 
         Examples
         --------
@@ -169,7 +188,17 @@ class SmoothGround(Terrain):
         return values.reshape(xs.shape)
 
     def normal(self, x: float, y: float = 0.0) -> Floats:
-        """Return the unit normal (3,) at coordinates x, y (m), out of the ground.
+        """Return the unit normal of the ground at a point, out of the ground.
+
+        Parameters
+        ----------
+        x, y
+            Coordinates of the point (m).
+
+        Returns
+        -------
+        ndarray
+            Unit vector (3,) in world axes.
 
         Examples
         --------
@@ -183,7 +212,7 @@ class SmoothGround(Terrain):
         return np.asarray(steep / np.linalg.norm(steep))
 
     def _evaluate(self, xs: Floats, ys: Floats) -> Heights:
-        """Return heights and derivatives at coordinates xs, ys (n,), m."""
+        """Return heights (m) and their derivatives by x and y at the points (xs, ys), arrays (n,) in m."""
         i = np.searchsorted(self.x, xs, side="right")
         j = 0 * i if self.y is None else np.searchsorted(self.y, ys, side="right")
         cells = self.cells(i * self.shape[1] + j)
@@ -194,7 +223,7 @@ class SmoothGround(Terrain):
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the indices of the patches within reach of a point, see `Terrain.near`."""
+        """Return the indices of the patches within `reach` (m) of the point `centre`, see `Terrain.near`."""
         side = reach + np.broadcast_to(margin, 3)
         rows = _cells_between(self.x, centre[0] - side[0], centre[0] + side[0])
         columns = np.zeros(1, np.int64)
@@ -207,12 +236,12 @@ class SmoothGround(Terrain):
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
-        """The lower and upper corners of the bounding boxes of all patches (m)."""
+        """The lower and the upper corners, each (patches, 3) in m, of the bounding boxes of all patches."""
         every = self.pick(range(len(self)))
         return every.low, every.high
 
     def _warn_overshoot(self) -> None:
-        """Warn if the spline exceeds the heights by more than `MAX_OVERSHOOT` of their range."""
+        """Warn if the spline overshoots the given heights by more than `MAX_OVERSHOOT` of their range."""
         low = float(self.z.min())
         high = float(self.z.max())
         inner = self.coefficients[1:-1]
@@ -231,8 +260,10 @@ class SmoothGround(Terrain):
 
 
 def patch_features(cells: Floats) -> Features:
-    """Return patches as features: their polynomials (n, PATCH), the lines of their rectangles as borders,
-    and planes with bounds.
+    """Return the terrain features of n patches, given their polynomials (n, PATCH).
+
+    The borders of a feature are the sides of the patch's rectangle. Its coordinates (`Feature.numbers`) are a
+    plane near the patch and bounds of the deviation of height and normal from this plane.
     """
     low, high = cells[:, PATCH_LOW], cells[:, PATCH_HIGH]
     borders = np.zeros((len(cells), 4, 7))
@@ -259,19 +290,24 @@ def patch_features(cells: Floats) -> Features:
 
 
 def real_numbers(what: str, values: Any) -> Floats:
-    """Return values as an array of floating-point numbers.
+    """Convert values to an array of floats; reject strings, complex numbers and ragged rows.
 
     Parameters
     ----------
     what
-        Name of the function and its argument, for the error message.
+        Names of the calling function and of its argument, for the error message.
     values
-        Numbers in arrays or lists of any shape.
+        Numbers in an array or in nested lists.
+
+    Returns
+    -------
+    ndarray
+        The values as floats, in the same shape.
 
     Raises
     ------
     TerrainError
-        If they are strings, complex, or rows of different lengths.
+        If the values are strings or complex numbers, or if rows have different lengths.
 
     Examples
     --------
@@ -280,7 +316,7 @@ def real_numbers(what: str, values: Any) -> Floats:
     """
     try:
         numbers = np.asarray(values)
-        # Strings of digits and complex numbers could be converted: text, or a lost imaginary part.
+        # NumPy would convert strings of digits, and drop the imaginary part of complex numbers.
         is_convertible = numbers.dtype.kind in "biufO"
         reals = numbers.astype(float) if is_convertible else None
     except (TypeError, ValueError):
@@ -291,23 +327,23 @@ def real_numbers(what: str, values: Any) -> Floats:
 
 
 def spline_cells(x: Floats, values: Floats, end_slope: float | None = None) -> Floats:
-    """Return the coefficients of an interpolating cubic spline and of its straight continuations.
+    """Return the polynomial coefficients of an interpolating cubic spline with straight continuations.
 
     Parameters
     ----------
     x
         Ascending coordinates (n,), m.
     values
-        Values (n, ...) at these coordinates.
+        Values (n, ...) to interpolate at these coordinates.
     end_slope
-        Slope at both ends; by default it follows from the spline.
+        Slope of the spline at x[0] and x[-1]; by default it follows from the not-a-knot condition.
 
     Returns
     -------
     ndarray
-        Polynomial coefficients (n + 1, 4, ...) in ascending powers of u: of the continuation before x[0],
-        of each interval from its first (u = 0) to its last point (u = 1), and of the continuation behind
-        x[-1].
+        Coefficients (n + 1, 4, ...) in ascending powers of u. The first entry is the continuation before
+        x[0], the last one the continuation behind x[-1]. The entries in between are the intervals, with
+        u = 0 at the first and u = 1 at the last point of an interval.
 
     Examples
     --------
@@ -339,17 +375,18 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     Parameters
     ----------
     cells
-        Polynomials of patches (n, PATCH) of one ground.
+        Polynomials (n, PATCH) of patches that belong to one smooth ground.
     low, high
-        Corners (2) of the rectangle in x and y to which the patches are limited (m).
+        Corners (2) of the rectangle in x and y (m) in which the patches are drawn.
     most
-        Largest number of parts into which the rectangle is divided along each axis; a quarter of its square
-        if the patches are straight along the other axis. Small patches are merged, large ones are divided.
+        Largest number of intervals into which the rectangle is divided along each axis. If the patches are
+        straight along the other axis, the limit is `most`^2 / 4. Narrow patches are merged, wide patches
+        are divided.
 
     Returns
     -------
     points
-        Corners of the triangles (m, 3), in metres.
+        Corners (m, 3) of the triangles, in metres.
     triangles
         Indices of points (t, 3), counter-clockwise seen from above.
     """
@@ -357,7 +394,7 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
     lines = []
     straight = [not cells[:, PATCH_SCALE][:, axis].any() for axis in range(2)]
     for axis, begin in enumerate(begins):
-        # A road needs one part across, so that more parts along it show its waves.
+        # A road needs one interval across; more intervals along it then show its waves.
         limit = most * most // 4 if straight[1 - axis] else most
         inner = begin[(begin > low[axis]) & (begin < high[axis])]
         edges = np.concatenate([low[axis : axis + 1], inner, high[axis : axis + 1]])
@@ -366,8 +403,8 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
         kept = fine[:: math.ceil((len(fine) - 1) / limit)]
         lines.append(kept if kept[-1] == fine[-1] else np.append(kept, fine[-1]))
     x, y = np.meshgrid(*lines, indexing="ij")
-    # Find the patch of each point; the search around a path need not return all patches of a
-    # rectangle.
+    # Find the patch of each point. Some points have none: the search along a path may have left out patches
+    # of the rectangle.
     table = np.full((len(begins[0]), len(begins[1])), -1)
     rows, columns = (np.searchsorted(begins[k], cells[:, PATCH_LOW][:, k]) for k in range(2))
     table[rows, columns] = np.arange(len(cells))
@@ -385,8 +422,9 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
 
 
 def grid_triangles(rows: int, columns: int) -> Ints:
-    """Return the triangles (2 per cell, indices of points) between the points of a grid, numbered row by
-    row.
+    """Return the triangles (2 per cell) between the points of a grid, as indices (m, 3) of the points.
+
+    The points are numbered row by row.
 
     >>> grid_triangles(2, 2).tolist()
     [[0, 2, 3], [0, 3, 1]]
@@ -399,7 +437,11 @@ def grid_triangles(rows: int, columns: int) -> Ints:
 
 
 def _windows(grid: Floats | None) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return low and high end (m), origin (m) and inverse length (1/m) of all cells along one axis."""
+    """Return the cells along one axis: lower ends (m), upper ends (m), origins (m) and inverse lengths (1/m).
+
+    `grid` are the n coordinates of the samples (m); the n + 1 cells include both continuations. None stands
+    for an axis on which the heights do not depend: one unlimited cell.
+    """
     if grid is None:
         return np.array([-UNLIMITED]), np.array([UNLIMITED]), np.zeros(1), np.zeros(1)
     lengths = np.diff(grid)
@@ -418,7 +460,7 @@ def _cells_between(grid: Floats, low: float, high: float) -> Ints:
 
 
 def bernstein_matrix(degree: int) -> Floats:
-    """Return the matrix that maps power coefficients to Bernstein coefficients on [0, 1]."""
+    """Return the square matrix that converts power coefficients to Bernstein coefficients on [0, 1]."""
     rows = [
         [math.comb(k, i) / math.comb(degree, i) if i <= k else 0.0 for i in range(degree + 1)]
         for k in range(degree + 1)
@@ -427,18 +469,18 @@ def bernstein_matrix(degree: int) -> Floats:
 
 
 def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the coordinates of patches (n, 6), see `Feature.numbers`, and their lowest and highest heights
-    (n,), in m.
+    """Return the coordinates (n, 6) of patches, see `Feature.numbers`, and bounds of their heights.
 
-    Bernstein coefficients bound a polynomial: here the height above the tangent plane at the middle, and
-    the slopes. Continuations along one axis that are curved along the other one are unlimited.
+    The bounds are a lower and an upper one, each (n,) in m. A polynomial on [0, 1] lies between its smallest
+    and its largest Bernstein coefficient; this bounds the heights, the distances from the tangent plane at
+    the middle of a patch, and the slopes. A continuation beyond the samples has unlimited bounds, unless it
+    is a plane.
     """
     order = PATCH_DEGREE + 1
     c = cells[:, PATCH_COEFFICIENTS].reshape(-1, order, order)
     scale = cells[:, PATCH_SCALE]
     is_bounded = (cells[:, PATCH_LOW] > -UNLIMITED) & (cells[:, PATCH_HIGH] < UNLIMITED)
-    # Use the plane through the middle of a patch; straight continuations use the plane at their
-    # beginning.
+    # Use the tangent plane at the middle of a patch; for a continuation, the tangent plane at its beginning.
     middle = np.where(is_bounded, 0.5 * (cells[:, PATCH_LOW] + cells[:, PATCH_HIGH]), 0.0)
     middle = np.where(is_bounded, middle, cells[:, PATCH_ORIGIN])
     ground = evaluate_patch(cells.T, *middle.T)
@@ -465,8 +507,8 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
     heights = np.einsum("ki,nij,lj->nkl", B, c, B)
     bottom = heights.min(axis=(1, 2))
     top = heights.max(axis=(1, 2))
-    # Beyond the samples the bounds on [0, 1] are not valid: the extent of a continuation is
-    # unlimited. A continuation that is exactly a plane, as that of a road, keeps its plane.
+    # A continuation beyond the samples is unlimited, so that the bounds on [0, 1] do not apply to it. An
+    # exact plane, for example at the end of a road, keeps its plane without deviation.
     is_open = ~(is_bounded | (scale == 0.0)).all(axis=1)
     is_plane = np.abs(np.delete(c.reshape(len(c), -1), [0, order], axis=1)).max(axis=1) == 0.0
     off = np.where(is_open & ~is_plane, UNLIMITED, off)
@@ -478,7 +520,10 @@ def _bounds(cells: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _ascending(name: str, values: ArrayLike) -> Floats:
-    """Return coordinates (n,) as an array; raise if they are invalid."""
+    """Return coordinates as an array (n,) in m.
+
+    `TerrainError` with their `name` is raised if they are not at least two ascending finite numbers.
+    """
     xs = real_numbers(f"smooth ground: {name}", values)
     if xs.ndim != 1 or len(xs) < 2 or not np.isfinite(xs).all() or (np.diff(xs) <= 0).any():
         raise TerrainError(
