@@ -1,7 +1,7 @@
 """Equations of motion of a compiled model as CasADi functions, for optimal control and estimation.
 
-The operations of the compiled programs are repeated on CasADi scalars (`SX`), so that the CasADi functions
-and the compiled code compute the same values.
+`replay` repeats the operations of a compiled program on CasADi scalars (`SX`). The CasADi functions therefore
+compute the same values as the compiled code.
 """
 
 import operator
@@ -22,7 +22,9 @@ OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_e
 
 
 def replay(program: Program, **inputs: Any) -> dict[str, Any]:
-    """Evaluate a program symbolically: map inputs to outputs by name, both CasADi `SX` column vectors."""
+    """Evaluate a program on CasADi symbols: `SX` column vectors of inputs by name -> those of outputs by
+    name.
+    """
     values: list[Any] = []
     for op, *rest in program.steps:
         if op == "const":
@@ -41,7 +43,7 @@ class CasadiMachine(PortableMachine):
     """Equations of motion in one contact mode as CasADi functions of (y, w, p, t).
 
     The arguments are the state y, the inputs w (N m or N), the free parameters p and the time t (s).
-    Arguments that are not passed by name are zero.
+    CasADi sets an argument to zero if a call omits it.
 
     Parameters
     ----------
@@ -78,27 +80,29 @@ class CasadiMachine(PortableMachine):
         return self.split(name, replay(program, x=x, parameters=parameters)["out"])
 
     def _function(self, name: str, result: Any, output: str) -> Any:
-        """Return a CasADi function of (y, w, p, t) with one named output."""
+        """Return the CasADi function `name` of (y, w, p, t) that computes the expression `result` as
+        `output`.
+        """
         arguments = [self.y, self.w, self.p, self.t]
         return casadi.Function(name, arguments, [result], ["y", "w", "p", "t"], [output])
 
     def rate(self) -> Any:
-        """Return the CasADi function of (y, w, p, t) with the output `ydot`, the time derivative of y."""
+        """Return the CasADi function (y, w, p, t) -> `ydot`: the time derivative of the state y."""
         return self._function("rate", self._evaluate("rate", self.y, self.t)["rate"], "ydot")
 
     def step(self, dt: float) -> Any:
-        """Return the CasADi function of (y, w, p, t) with the output `next`, the state after a time dt (s).
+        """Return the CasADi function (y, w, p, t) -> `next`: the state after one time step.
 
-        The function takes one Runge-Kutta step and projects the result on the contact constraints, as
-        `simulate` does with the integrator "rk4".
+        `dt` is the length of the step (s). The function takes one Runge-Kutta step and projects the result on
+        the contact constraints, as `simulate` does with the integrator "rk4".
         """
         blocks = self.move(self._evaluate, self.y, self.t, dt)
         return self._function("step", casadi.vertcat(*blocks), "next")
 
     def observe(self, names: Sequence[str]) -> Any:
-        """Return the CasADi function of (y, w, p, t) with the output `seen`, the quantities `names` in order.
+        """Return the CasADi function (y, w, p, t) -> `seen`: the named quantities in the order of `names`.
 
-        Possible names are those of outputs, positions, joint coordinates, speeds and rates.
+        `names` may contain names of outputs, positions, joint coordinates, speeds and rates.
         """
         seen = self._evaluate("variation", self.y, self.t)["seen"]
         return self._function("observe", seen[self.observation_indices(names)], "seen")

@@ -1,8 +1,9 @@
 """The generated C simulator with numbered inputs and outputs (ports), for FMI and Simulink exports.
 
-`c/unit.c` is the same for all vehicles; its header, written here, defines the numbers and array indices of
-parameters, inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event is the instant
-at which the normal force of a contact becomes negative, that is, at which the contact would separate.
+All vehicles use the same `c/unit.c`. This module writes the header of each vehicle, which defines numbers and
+array indices of parameters, inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An
+event is the instant at which the normal force of a contact becomes negative, that is, at which the contact
+would separate.
 """
 
 import hashlib
@@ -63,7 +64,11 @@ class Port:
     start: float = 0.0
     """Initial value."""
     place: int = 0
-    """Index of an output in the concatenation of observations and state."""
+    """Index of the value in an array of the simulator.
+
+    Outputs: in the observations followed by the state. Events: in the observations (one contact mode), or the
+    number of the wheel (on terrain).
+    """
 
 
 @dataclass(frozen=True)
@@ -73,18 +78,18 @@ class Unit:
     name: str
     """Name of the vehicle."""
     ports: tuple[Port, ...]
-    """Ports in the order of their numbers, starting at 1; number 0 is time."""
+    """All ports; the port at index k has the number k + 1, because FMI uses the number 0 for time."""
     files: dict[str, str]
     """Content of the source files, by file name."""
     source: str
-    """Name of the interface file that is compiled together with the simulator."""
+    """Name of the interface file (FMI or Simulink) to compile together with the simulator."""
     token: str
-    """Hash of the simulator's content, which FMI requires as an identifier."""
+    """Hash of the source files, the identifier that FMI requires."""
     can_copy: bool = True
     """Whether the importing program can save and restore the state of the simulator."""
 
     def ports_of(self, kind: str) -> list[tuple[int, Port]]:
-        """Return (number, port) of all ports with the given role."""
+        """Return the pairs (number, port) of all ports of one kind: parameters, inputs, outputs or events."""
         return [(k, port) for k, port in enumerate(self.ports, start=1) if port.kind == kind]
 
 
@@ -100,7 +105,8 @@ def write_unit(
 ) -> Unit:
     """Generate the C simulator of a vehicle in one contact mode, with the interface `c/<interface>.c`.
 
-    `dt` is the largest internal time step, s.
+    `start` is the initial state, `law` a control law, `inputs` are constant joint torques (N m) or forces (N)
+    by name, and `dt` is the largest internal time step (s).
     """
     simulator = write_simulator(system, "c", start, mode=mode, law=law, inputs=inputs)
     header, body, _ = simulator
@@ -126,8 +132,8 @@ def write_terrain_unit(
 ) -> Unit:
     """Generate the C simulator of a vehicle on terrain, with the interface `c/<interface>.c`.
 
-    The arguments are those of a run up to a final time (s). The simulator includes the compiled equations of
-    all contact modes that occur in this run.
+    The arguments describe a run from the state `start` to the time `until` (s), see `simulate`. The simulator
+    contains the equations of motion of every contact mode that occurs in this run.
     """
     simulator = write_terrain_simulator(
         system,
@@ -167,7 +173,7 @@ def _terrain_header(name: str, ports: Sequence[Port], token: str) -> str:
 
 
 def _sensor_lines(system: System, mode: Mapping[str, str] | None, law: Law | None) -> list[str]:
-    """Return the lines of the header of `unit.c` that describe the sensors."""
+    """Return the C lines of the header of `unit.c` with rate (Hz), bias, noise and quantum of each sensor."""
     model = system.model
     machine = system.machine(mode, law, law_states(law))
     observed = output_layout(machine.exported_observe())
@@ -204,7 +210,11 @@ def _unit_header(
     parameters: int | str,
     lines: Sequence[str],
 ) -> str:
-    """Return the text of a C header: function names of a vehicle, number of parameters, further lines."""
+    """Return the text of the C header of a vehicle, with array sizes and the indices of its ports.
+
+    `functions` are the functions of the simulator that the interface calls, `parameters` is the number of
+    parameters (or the C name of this number), and `lines` are further lines.
+    """
     indices = {
         kind: [port.place for port in ports if port.kind == kind]
         for kind in ("input", "output", "event")
@@ -230,7 +240,7 @@ def _unit_header(
 
 
 def _interface_files(name: str) -> dict[str, str]:
-    """Return the content of a file in the folder `c` and of the files that it includes, by file name."""
+    """Return the content of a C file in the folder `c`, and of all C files that it includes, by file name."""
     folder = files("draisine.interop").joinpath("c")
     text = folder.joinpath(name).read_text(encoding="utf-8")
     texts = {name: text}
@@ -372,8 +382,15 @@ def _common_ports(system: System, observed: Layout) -> list[Port]:
 def compile_library(unit: Unit, folder: Path, library: Path) -> None:
     """Write the files of a unit to a folder and compile them to a shared library.
 
-    The compiler is that of the environment variable `CC`, else cc, gcc or clang, else that of the Python
+    The compiler is the first available one of: the environment variable `CC`, cc, gcc, clang, and the Python
     package `ziglang`.
+
+    Raises
+    ------
+    DataError
+        If the compiler reports an error.
+    MissingPackageError
+        If there is no C compiler.
     """
     for name, text in unit.files.items():
         (folder / name).write_text(text, encoding="utf-8")

@@ -32,7 +32,10 @@ FMI_VERSIONS = ("2.0", "3.0")
 """Supported versions of the FMI standard."""
 
 ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of all files in an FMU (year to second), the earliest in ZIP; constant for reproducible files."""
+"""Date (year, month, day, hour, minute, second) of all files in an FMU.
+
+A constant date makes the FMU reproducible. It is the earliest date of the ZIP format.
+"""
 
 
 def export_fmu(
@@ -52,8 +55,9 @@ def export_fmu(
         Version of FMI, "2.0" or "3.0".
     **options
         Without `terrain`: contact mode `mode`, control law `law`, `inputs`, and the largest step `dt`
-        (default 1/1024 s). With `terrain`, contacts open and close, and the options are `law`, `inputs`,
-        `contact`, `numerics` and `until`: all contact modes of a run up to this time (s) are compiled.
+        (default 1/1024 s). With `terrain`, contacts open and close. The options are then `law`, `inputs`,
+        `contact`, `numerics` and `until`. The FMU contains all contact modes of a run up to the time `until`
+        (s).
 
     Raises
     ------
@@ -99,7 +103,7 @@ def _library_suffix() -> str:
 
 
 def _platform(version: str) -> str:
-    """Return the name that a version of the FMI standard has for this operating system and processor."""
+    """Return the platform name of this computer in a version of the FMI standard, such as x86_64-linux."""
     if version == "2.0":
         kind = {"win32": "win", "darwin": "darwin"}.get(sys.platform, "linux")
         return f"{kind}{64 if sys.maxsize > 2**32 else 32}"
@@ -128,7 +132,7 @@ def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
 
 
 def _co_simulation(root: Element, unit: Unit, *capabilities: str) -> Element:
-    """Add the element `CoSimulation` with variable step sizes and the given capability flags."""
+    """Add and return the element `CoSimulation`, with variable steps and the named capability flags."""
     flags = dict.fromkeys(("canHandleVariableCommunicationStepSize", *capabilities), "true")
     return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **flags})
 
@@ -154,7 +158,7 @@ def _described(port: Port) -> dict[str, str]:
 
 
 def _number(port: Port) -> dict[str, str]:
-    """Return the XML attributes of a port's value: unit, and initial value of a parameter or input."""
+    """Return the XML attributes `unit` and `start` of a port; outputs have no start value."""
     unit = {"unit": port.unit} if port.unit else {}
     return unit | ({} if port.kind == "output" else {"start": repr(float(port.start))})
 

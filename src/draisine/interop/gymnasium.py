@@ -44,10 +44,10 @@ gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
 
 MAX_NOISE_SEED = 2**31
-"""Upper bound of the random seeds of sensor noise, one per episode."""
+"""Exclusive upper bound of the random seeds of sensor noise; each episode draws one seed."""
 
 NamedValues = Mapping[str, Any]
-"""Type of the quantities of a vehicle by name: numbers, or arrays with one entry per vehicle, (lanes,)."""
+"""Type of named quantities: numbers for one vehicle, arrays (vehicles,) for many."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class LearningTask:
     scenario
         Name or file of the scenario.
     start
-        Bounds of initial values by name (SI units); initial values are drawn uniformly between them.
+        Lower and upper bound of each random initial value by name, SI units. The distribution is uniform.
     observed
         Largest magnitude of each observed quantity by name, SI units.
     actions
         Largest value of each input by name (N m or N); actions between -1 and 1 are scaled by it.
     reward, failed
-        Functions that return the reward of a step, and whether the episode has failed. Their argument is the
-        mapping `Stepper.values`, with the additional entry `lost`: energy (J) dissipated by impacts in the
-        period.
+        Functions of the named values of a vehicle. `reward` returns the reward of one period; `failed`
+        returns whether the episode has failed. The values are those of `Stepper.values`, and `lost`: the
+        energy (J) that impacts dissipated in the period.
     period
         Time for which an action is constant, s.
     duration
@@ -85,7 +85,7 @@ class LearningTask:
 
     @cached_property
     def plan(self) -> Plan:
-        """Validated scenario; the agent replaces its control laws and adds to its inputs."""
+        """Validated scenario without control laws; the actions of the agent add to the scenario's inputs."""
         plan = load(self.scenario, {"law": []}).plan
         expect_known("no input", self.actions, plan.system.model.inputs)
         if plan.motion is not None:
@@ -97,7 +97,7 @@ class LearningTask:
 
     @cached_property
     def bounds(self) -> Floats:
-        """Largest magnitudes of the observations, (observations,)."""
+        """Largest magnitudes of the observed quantities, (observations,), SI units."""
         return np.array(list(self.observed.values()))
 
     @property
@@ -106,7 +106,9 @@ class LearningTask:
         return round(self.duration / self.period)
 
     def draw_start(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
-        """Return the fixed and the random initial values of `count` vehicles by name, (count,)."""
+        """Return the initial values of `count` vehicles by name, (count,): those of the scenario and random
+        ones.
+        """
         fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
         low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
         drawn = random.uniform(low, high, (count, len(self.start)))
@@ -117,7 +119,7 @@ class LearningTask:
         return self.begin_many(random, 1)[0]
 
     def begin_many(self, random: np.random.Generator, count: int) -> list[State]:
-        """Return random initial states of `count` vehicles, computed together."""
+        """Return random initial states of `count` vehicles, all computed in one call."""
         if not count:
             return []
         start = self.plan.start
@@ -131,7 +133,7 @@ class LearningTask:
         )
 
     def noise_seeds(self, random: np.random.Generator, count: int) -> Any:
-        """Return random seeds (count,) of the noise of sensors; zeros without sensors."""
+        """Return one random seed of the sensor noise per vehicle, (count,); zeros if there are no sensors."""
         if not self.plan.system.model.sensors:
             return np.zeros(count, int)
         return random.integers(MAX_NOISE_SEED, size=count)
@@ -155,12 +157,12 @@ class LearningTask:
 
 
 def _tilted(values: NamedValues) -> Any:
-    """Return whether lean or steer angle (rad) exceed the limits at which an episode ends."""
+    """Return whether the lean angle exceeds 0.7 rad or the steer angle exceeds 1.2 rad: the episode ends."""
     return (np.abs(values["lean"]) > 0.7) | (np.abs(values["steer"]) > 1.2)
 
 
 _BICYCLE_OBSERVATIONS = {"lean": 0.8, "steer": 1.5, "lean_rate": 5.0, "steer_rate": 10.0}
-"""Largest magnitudes of observed bicycle quantities, rad and rad/s."""
+"""Largest magnitudes of the observed angles (rad) and angular rates (rad/s) of a bicycle."""
 
 TASKS = {
     "Balance": LearningTask(
@@ -223,8 +225,9 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def start(self, state: State, noise_seed: int = 0) -> dict[str, Any]:
-        """Start an episode at an initial state, with a seed of the noise of sensors; return all values by
-        name.
+        """Start an episode at an initial state; return all values by name.
+
+        `noise_seed` is the seed of the sensor noise.
         """
         plan = self.task.plan
         if self.stepper is None:
@@ -305,8 +308,9 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.fleet = Fleet(self.machine, no_inputs, parameters, rule=rule)
 
     def _check_sensors(self) -> None:
-        """Raise an error if a sensor takes readings between the ends of the periods: lanes do not stop
-        there.
+        """Raise `ParameterError` if a sensor has readings within a period.
+
+        Lanes can read sensors only at the end of a period.
         """
         for sensor in self.task.plan.system.model.sensors:
             readings = (sensor.rate or 0.0) * self.task.period
@@ -331,7 +335,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self._observe()
 
     def _begin(self, lanes: Any) -> None:
-        """Draw new initial states for the vehicles selected by a mask (lanes,)."""
+        """Start new episodes with random initial states in the lanes selected by a mask (lanes,)."""
         if lanes.any():
             start = self.task.plan.start
             system = self.task.plan.system
@@ -481,7 +485,7 @@ class MachineThreadsEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         return self.task.observation(values), rewards, fell, over, values
 
     def _gather(self, advance: Callable[[int], dict[str, Any]]) -> dict[str, Any]:
-        """Call `advance` with the index of each vehicle, in threads; return values by name, (vehicles,)."""
+        """Call `advance(k)` for each vehicle k in threads; return the values by name, (vehicles,)."""
 
         def advance_some(first: int) -> list[dict[str, Any]]:
             return [advance(k) for k in range(first, self.num_envs, self._threads)]

@@ -1,7 +1,7 @@
 """Equations of motion of a compiled model as JAX functions (compiled, vectorised, differentiable).
 
-The functions are generated as source code (code generation target `jax`). Enable double precision first
-(`jax.config.update("jax_enable_x64", True)`).
+Code generation (target `jax`) writes the source code of these functions. Enable double precision before the
+first call: `jax.config.update("jax_enable_x64", True)`.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +16,12 @@ from draisine.interop.portable import PortableMachine
 jnp = import_extra("jax.numpy", "jax")
 
 JaxFunction = Callable[..., Any]
+"""Type of a function of JAX arrays."""
 
 
 @lru_cache(64)
 def _functions(name: str, text: str) -> tuple[JaxFunction, JaxFunction]:
-    """Execute the source code of a program; return its prologue and its body as functions."""
+    """Execute the JAX source code `text` of the program `name`; return its prologue and body as functions."""
     names: dict[str, Any] = {}
     exec(compile(text, f"<{name} as JAX>", "exec"), names)
     return names[f"{name}_prologue"], names[name]
@@ -81,6 +82,8 @@ class JaxMachine(PortableMachine):
     def observe(
         self, names: Sequence[str], y: Any, w: Any = None, p: Any = (), t: Any = 0.0
     ) -> Any:
-        """Return the values of the named quantities: outputs, positions, joint coordinates, speeds, rates."""
+        """Return the values (names,) of outputs, positions, joint coordinates, speeds and rates, by their
+        names.
+        """
         seen = self.evaluate(w, p)("variation", jnp.asarray(y), t)["seen"]
         return seen[jnp.asarray(self.observation_indices(names))]

@@ -1,8 +1,9 @@
 """Evaluation of compiled programs on the arrays of another package: the common part of `casadi` and `jax`.
 
-The first argument of all functions is the state y = (q, p, r, u, z) of one contact mode, as
-`ClosedForm.enter` computes it from a `State`. Its pose is that of the base frame which the compiled equations
-use internally. The other arguments are the inputs w, the parameters p and the time t (s).
+The first argument of all functions is the state y = (q, p, r, u, z) of one contact mode: unit quaternion,
+position (m), joint coordinates (rad or m), independent speeds and control states. `ClosedForm.enter` computes
+it from a `State`; q and p are the pose of the internal base frame of the compiled equations. The other
+arguments are the inputs w (N m or N), the free parameters p and the time t (s).
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +20,20 @@ ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
 
 
 class PortableMachine:
-    """Compiled equations of one contact mode (`System.machine`); the parameters in `free` are variables."""
+    """Compiled equations of motion in one contact mode, for evaluation by another package.
+
+    Parameters
+    ----------
+    machine
+        Compiled equations of one contact mode, as `System.machine` returns them.
+    free
+        Names of the parameters that form the argument p; all others have the values of the system.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter does not exist, or if the machine has pins to points of the ground.
+    """
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
         system = machine.system
@@ -32,21 +46,23 @@ class PortableMachine:
         self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
-        """Return the values of all parameters in order; those of the free parameters are the entries of p."""
+        """Return the values of all parameters in the order of the programs; p has those of the free
+        parameters.
+        """
         values = dict(self.machine.system.parameters)
         return list((values | {name: p[k] for k, name in enumerate(self.free)}).values())
 
     def spare(self, program: str) -> int:
-        """Return the number of inputs of a program after (t, y, w).
+        """Return the number of further inputs of a program, which follow (t, y, w).
 
-        These inputs are directions of differentiation; they are set to zero here.
+        They are directions of differentiation. The callers set them to zero.
         """
         system = self.machine.system
         layout = input_layout(self.machine.programs[program])
         return layout.size - 1 - self.machine.layout.size - len(system.model.inputs)
 
     def split(self, program: str, out: Any) -> dict[str, Any]:
-        """Split the output array of a program into its outputs by name."""
+        """Split the output array (size,) of the program `program` into arrays by name of the output."""
         layout = output_layout(self.machine.programs[program])
         return {name: out[getattr(layout, name)] for name in self.machine.programs[program].outputs}
 

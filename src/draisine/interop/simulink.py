@@ -52,7 +52,7 @@ def export_sfunction(
 
 
 def _ports(unit: Unit) -> str:
-    """Return a MATLAB script with the names of all signals in order and the command to compile the block."""
+    """Return a MATLAB script that lists the signals in the order of the ports, and the command to compile."""
     lines = [f"% mex sfunction.c {unit.name}.c -output {unit.name}"]
     for kind in ("parameter", "input", "output"):
         lines.append(f"{unit.name}.{kind}s = {{")

@@ -1,14 +1,15 @@
-"""Time simulation of multibody systems with contacts: initial value problems, their solution in compiled
-code, and the results as labelled data.
+"""Time simulation of multibody systems with contacts.
+
+Compiled code solves the initial value problems; results are labelled data.
 
 The equations of motion come from `system`. Without a terrain, contacts are ideal (bilateral) constraints; on
 a terrain they are unilateral, with friction and impacts.
 
-- `simulate`: runs from start to end. `stepper`: steps on demand. `many`: many runs at once. `options`: their
-  settings. `run_kinds`: the settings that each kind of run uses.
+- `simulate`: one run from start to end. `stepper`: a run that advances on demand. `many`: many runs at once.
+  `options`: settings of runs. `run_kinds`: the settings that each kind of run accepts.
 - `engines`: the choice between ideal and unilateral contacts. `bilateral`: ideal contacts in one mode.
-  `contact`: unilateral contacts on a terrain. `stepper_runs`: both, step by step. `regrip`: grips that change
-  at prescribed times.
+  `contact`: unilateral contacts on a terrain. `stepper_runs`: runs of both kinds that a stepper
+  advances. `regrip`: changes of grips at prescribed times.
 - `integrators`, `impacts`: one method or model per file.
 - `sensing`: readings of sensors, with their sampling and errors.
 - `trajectory`: the result of a run. `validity`: whether it is physically valid. `dataset`: labelled data.

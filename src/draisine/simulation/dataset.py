@@ -1,5 +1,6 @@
-"""A run as labelled data (xarray, pandas) with units, and its provenance: the control law with all numbers,
-and a script that repeats the run.
+"""A run as labelled data (xarray, pandas) with units and provenance.
+
+The provenance contains the control law with all its numbers, and a script that repeats the run.
 
 The variables are those of `draisine.model.names`; time is the first axis.
 """
@@ -79,9 +80,7 @@ OBSERVED_VARIABLES = {
 
 
 def make_dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
-    """Return a run as a dataset with units and long names; its attributes contain all arguments of the
-    run.
-    """
+    """Return a run as a dataset with units and long names; its attributes contain the run's arguments."""
     import xarray
 
     check_axes(axes)
@@ -125,7 +124,7 @@ def make_dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset"
 
 
 def _recipe(run: "Trajectory") -> dict[str, str]:
-    """Return the dataset attributes that describe how to repeat a run: version, control law, and a script."""
+    """Return the dataset attributes with which a user can repeat a run: version, control law and a script."""
     version = {"draisine": draisine.__version__}
     if run.task is None:
         return version
@@ -147,8 +146,9 @@ def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
 
 @lru_cache(maxsize=16)
 def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return variables and indexes of labels. They are cached, because making them costs more than the rest
-    of a dataset.
+    """Return the coordinate variables and indexes for the labels of all dimensions except time.
+
+    They are cached, because their construction takes longer than the rest of a dataset.
     """
     import pandas
     import xarray
@@ -172,14 +172,15 @@ LABEL_DIMENSIONS = {
     "inputs": "input",
 }
 LABEL_DIMENSIONS |= {"motion_torque": "prescribed", "stop_torque": "joint"}
-"""Dimension of the labels of each variable whose labels are names of coordinates, speeds or inputs."""
+"""Dimension of the labels of each variable with one entry per coordinate, speed or input."""
 
 
 def to_benchmark(
     model: Model, values: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Floats]:
-    """Return the variables of a run (time first, labels flat) in the axes of the bicycle benchmark (Meijaard
-    et al. 2007).
+    """Convert the variables of a run to the axes of the bicycle benchmark (Meijaard et al. 2007).
+
+    `values` are arrays (times, entries) by name; `labels` are the labels of each dimension.
     """
     half_turn = np.array([1.0, -1.0, -1.0])
     converted = {}
@@ -270,8 +271,10 @@ def named_accelerations(model: Model, outputs: Mapping[str, Floats]) -> dict[str
 
 
 def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return joint coordinates and outputs by name, each with its rate, from a shape and the outputs of
-    `observe`; both may have one row per time or per machine.
+    """Return joint coordinates and outputs with their rates, by name.
+
+    `shape` contains the joint coordinates (..., joints), `outputs` the results of the program `observe`. The
+    leading axes are times or machines.
     """
     values = {}
     for k, joint in enumerate(model.joints):
@@ -284,8 +287,10 @@ def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> 
 
 
 def _redundant_rows(run: "Trajectory") -> dict[str, str]:
-    """Return the attribute that lists the redundant constraint rows of a run, or no attribute if there are
-    none. The reported forces of redundant rows have minimum norm.
+    """Return the dataset attribute that lists the redundant constraint rows of a run; empty if there are
+    none.
+
+    The contact forces of a run with redundant rows have minimum norm.
     """
     redundant = run.validity.redundant_rows
     return {"spare_rows": json.dumps(redundant)} if redundant else {}
@@ -294,9 +299,10 @@ def _redundant_rows(run: "Trajectory") -> dict[str, str]:
 def maker_attributes(system: Any) -> dict[str, str]:
     """Return the dataset attributes that identify a system: vehicle, parameters and structure.
 
-    A vehicle in a module of the user is stored with its file, which is trusted from then on. The running
-    script is not stored: loading it would run it again. Such vehicles, and those with an argument that cannot
-    be stored, are kept in memory while the program runs (`vehicle_here`).
+    For a vehicle in a module of the user, `vehicle_path` is the file of this module, which is trusted from
+    then on. Two kinds of vehicles are only kept in memory while the program runs (`vehicle_here`): a vehicle
+    that the running script defines, because loading this script would run it again, and a vehicle with an
+    argument that cannot be stored.
     """
     attributes = {
         "vehicle": system.vehicle.__name__,
@@ -321,13 +327,13 @@ def maker_attributes(system: Any) -> dict[str, str]:
 
 
 def sensor_attributes(system: System) -> dict[str, str]:
-    """Return the dataset attribute that describes the sensors that were added to a vehicle, or none."""
+    """Return the dataset attribute `sensors`, which describes the added sensors; empty if there are none."""
     tables = [sensor_table(sensor) for sensor in system.added_sensors]
     return {"sensors": json.dumps([table for table in tables if table])} if tables else {}
 
 
 def _friction(forces: Floats) -> Floats:
-    """Return the ratio of tangential to normal force; NaN if the normal force is not positive."""
+    """Return the ratio of tangential to normal force, from forces (..., 3), N; NaN without a push."""
     tangential = np.hypot(forces[..., 1], forces[..., 2])
     normal = forces[..., 0]
     return np.divide(tangential, normal, out=np.full_like(normal, np.nan), where=normal > 0)
@@ -337,16 +343,17 @@ def _friction(forces: Floats) -> Floats:
 # importable name is described by its source text.
 
 MAX_RECIPE_FEATURES = 100
-"""Largest number of ground features of a terrain that is written into a recipe (the script that repeats a
-run); larger terrains are only named.
+"""Largest number of features of a terrain in a recipe, the script that repeats a run.
+
+A recipe names a larger terrain, and the user must define it before the script can run.
 """
 
 
 def describe(thing: Any) -> Any:
     """Return an object with all its numbers as data that JSON can store.
 
-    Records become tables with their class under `kind`, functions their name and source text, arrays
-    lists.
+    A record becomes a table with its class under `kind`, a function becomes its name and source text, and an
+    array becomes a list.
 
     Examples
     --------
@@ -381,8 +388,10 @@ def describe(thing: Any) -> Any:
 
 
 def law_attributes(law: Any) -> dict[str, str]:
-    """Return the attributes that describe the control law of a result: `law` with all its numbers, and
-    `law_digest`, equal for laws that act alike, if there is one.
+    """Return the dataset attributes that describe a control law.
+
+    `law` contains the law with all its numbers, and `law_digest` a hash, which is equal for laws that
+    act alike. The hash is left out if the law has none.
     """
     if law is None:
         return {}
@@ -392,8 +401,10 @@ def law_attributes(law: Any) -> dict[str, str]:
 
 
 def provenance(system: System, law: Any, recipe: str) -> dict[str, str]:
-    """Return the dataset attributes with which a result can be repeated: system, control law with all its
-    numbers, version of draisine, and the recipe (a script that repeats the result).
+    """Return the dataset attributes with which a user can repeat a result.
+
+    They contain the system, the control law with all its numbers, the version of draisine, and the recipe (a
+    script that repeats the result).
     """
     attributes = maker_attributes(system) | law_attributes(law)
     return attributes | {"draisine": draisine.__version__, "recipe": recipe}
@@ -495,7 +506,9 @@ class _Script:
         return "\n".join([head, *imports, *notes, *lines]) + "\n"
 
     def argument(self, value: Any, name: str, lines: list[str]) -> str:
-        """Return the expression of an argument of a call; machines and runs are defined on separate lines."""
+        """Return the Python expression of a call's argument; append the definitions of systems and runs to
+        `lines`.
+        """
         if isinstance(value, System):
             lines.append(f"system = {_write_compile_call(value, self)}")
             return "system"
@@ -506,8 +519,10 @@ class _Script:
         return self.write(value, name)
 
     def write(self, value: Any, name: str) -> str:
-        """Return the Python expression of a value; `name` is used in comments on values that cannot be
-        written.
+        """Return the Python expression of a value.
+
+        If the value cannot be written, the expression is `name` with a number, and a comment asks the user to
+        define it.
         """
         if isinstance(value, np.generic):
             return self.write(value.item(), name)
@@ -556,6 +571,7 @@ class _Script:
 
 
 def _full_name(thing: Any) -> str:
+    """Return module and name of a class or function, such as `draisine.control.turn_p.TurnP`."""
     return f"{thing.__module__}.{thing.__qualname__}"
 
 

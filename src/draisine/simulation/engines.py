@@ -1,10 +1,9 @@
 """The choice between the two engines of a run, for `simulate`, `Stepper` and `simulate_many` alike.
 
-Contacts are either ideal (bilateral), without limits, or unilateral, with guards, impacts and friction. With
-the guards off, the contact mode never changes. The bilateral engine therefore integrates minimal coordinates,
-with the constraints solved once and for all when the equations are derived; it is an acceleration of the mode
-in which all contacts hold. The unilateral engine keeps all speeds, because any contact can open.
-docs/architecture.md compares their costs.
+Contacts are either ideal (bilateral), without limits of their forces, or unilateral, with guards, impacts and
+friction. The contact mode of ideal contacts never changes. The bilateral engine therefore eliminates the
+constraints when the equations are derived, and integrates minimal coordinates. The unilateral engine
+integrates all speeds, because any contact can open. docs/architecture.md compares the costs of both.
 """
 
 from collections.abc import Callable
@@ -40,7 +39,7 @@ ManyResult = tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]
 
 @dataclass(frozen=True)
 class RunEngine:
-    """How runs with one kind of contacts are computed."""
+    """Functions and default options for runs with one type of contacts, bilateral or unilateral."""
 
     classify: Callable[
         [Task], tuple[RunKind, RunFunction]
@@ -109,8 +108,10 @@ def choose_engine(terrain: Terrain | None) -> RunEngine:
 
 
 def run_task(task: Task) -> Trajectory:
-    """Simulate a task and return its trajectory. The task is stored with the trajectory, also if an error
-    stops the run.
+    """Simulate a task and return its trajectory.
+
+    The trajectory stores the task. If an error stops the run, this also holds for the trajectory in
+    `partial`.
     """
     try:
         kind, run = choose_engine(task.terrain).classify(task)

@@ -1,5 +1,7 @@
-"""Many runs at once: SIMD lanes and threads for ideal contacts (`bilateral.lanes`), threads for unilateral
-contacts (`contact.many`).
+"""Many runs at once.
+
+Runs with ideal contacts use SIMD lanes and threads (`bilateral.lanes`), runs on a terrain threads
+(`contact.many`).
 """
 
 import warnings
@@ -47,12 +49,12 @@ def simulate_many(
     """Simulate many instances of a system (machines); return their final states and outputs.
 
     Without a terrain contacts are ideal. The integration takes equal steps no longer than `numerics.dt`, by
-    default by RK4 with 5 ms. Results equal those of `simulate` with the same method (dop853 takes equal
-    steps here). Machines that need other pivots are simulated one by one. Equal steps must be short compared
-    with the fastest motion, such as that of a stiff control loop; a warning says if shorter ones are needed.
+    default RK4 steps of 5 ms. The results equal those of `simulate` with the same method (dop853 takes equal
+    steps here). Machines that need other pivots are simulated one by one. The steps must be short compared
+    with the fastest motion, such as that of a stiff control loop; a warning reports steps that are too long.
 
-    On a terrain each run equals that of `simulate` with the same arguments. If a run stops by an error, the
-    others continue.
+    On a terrain each run equals the run of `simulate` with the same arguments. If an error stops a run, the
+    other runs continue.
 
     Parameters
     ----------
@@ -155,9 +157,7 @@ def _grounds(terrain: Terrain | Sequence[Terrain] | None, count: int) -> list[Te
 
 
 def _warn_faults(system: System, faults: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Warn once of runs that are not physically valid; `faults` has one mask (runs) per description of a
-    fault.
-    """
+    """Issue one warning about all physically invalid runs; `faults`: description -> mask (runs,)."""
     reasons = [
         f"{int(machines.sum())} {fault} (the first is machine {int(machines.argmax())})"
         for fault, machines in faults.items()
@@ -185,8 +185,9 @@ def _check_states(states: Any) -> None:
 
 
 def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:
-    """Return the parameters (parameters, machines) of many machines; raise ParameterError if a machine is
-    physically invalid.
+    """Return the parameter values (parameters, machines) with the `changes` by name.
+
+    Raise ParameterError if a machine is physically invalid.
     """
     changed = check_numbers(system.vehicle, system.parameters, changes)
     values = _columns("parameter", list(system.parameters), system.values, count, changed)
@@ -199,7 +200,7 @@ def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Float
 def _columns(
     kind: str, names: list[str], nominal: Floats, count: int, changes: Mapping[str, Any]
 ) -> Floats:
-    """Return values by name as an array (names, count) with one column per machine."""
+    """Return the nominal values of `count` machines with the `changes` by name, (names, count)."""
     values = np.repeat(nominal[:, None], count, axis=1)
     if not isinstance(changes, Mapping):
         raise ParameterError(f"{kind}s: {changes!r:.80} is not a table of numbers by name.")

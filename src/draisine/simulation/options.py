@@ -35,7 +35,7 @@ from draisine.terrain import Terrain
 from draisine.terrain.division import PART
 
 JointAtImpact = Literal["free", "held"]
-"""Behaviour of a prescribed joint when grips change, see `regrip`: "free" or "held"."""
+"""Behaviour of prescribed joints at a change of grips: "held" by their motors, or "free", see `regrip`."""
 
 Grips = Mapping[str, str]
 """Statuses of contacts by name; contacts that are not named have their default status."""
@@ -44,38 +44,40 @@ Stops = Mapping[str, tuple[float, float]]
 """Limits of joints (lower, upper), rad or m, by name."""
 
 RESOLUTIONS = ("complete", "reduced")
-"""Names of the methods that compute the speeds after an impact: "complete" has impulses as unknowns,
-"reduced" projects on the speeds that the contacts leave free.
+"""Names of the methods that compute the speeds after an impact.
+
+"complete": the impulses are unknowns. "reduced": projection onto the speeds that satisfy the contact
+constraints.
 """
 
 RESTITUTION_RANGES = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
-"""Physically meaningful ranges of coefficients of restitution."""
+"""Allowed range (lowest, highest) of each coefficient of restitution, by name; others are unlimited."""
 
 NO_FRICTION = 1e-100
-"""Friction coefficient below which a contact counts as frictionless: its forces are lost in rounding."""
+"""Friction coefficient below which a contact is frictionless: such friction forces vanish by rounding."""
 
 SOLVERS = ("auto", "events", "time_stepping")
 """Names of the contact solvers on a terrain."""
 
 
 Progress = bool | Callable[[float], None] | None
-"""How progress is reported: a function that receives the finished fraction, or True for a progress bar."""
+"""Report of the progress: True for a progress bar, or a function of the finished fraction (0 to 1)."""
 
 
 def report_progress(
     progress: Progress, text: str, count: int | None = None
 ) -> AbstractContextManager[Callable[[float], None] | None]:
-    """Return a context that yields the function to which progress is reported, or None.
+    """Return a context that yields the function of the finished fraction (0 to 1), or None without a report.
 
-    A progress bar appears on stderr after a second, if that is a terminal or a notebook. It shows the
-    remaining time and, for `count` runs, the number of runs per second.
+    A progress bar with the given text appears after a second if stderr is a terminal or a notebook. It shows
+    the remaining time and, if `count` runs are computed, the number of runs per second.
     """
     return _bar(text, count) if progress is True else nullcontext(progress or None)
 
 
 @contextmanager
 def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar with a text; yield the function that updates its fraction."""
+    """Show a progress bar with a text; yield the function that sets the finished fraction (0 to 1)."""
     from threading import Timer
 
     from rich.console import Console
@@ -114,14 +116,13 @@ def _check_number(name: str, value: Any) -> None:
 
 
 PLUG_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
-"""Name of the attribute that an integrator, a formulation or an impact model (a plug) must have if it is
-passed as an object.
-"""
+"""Required attribute of an integrator, a formulation or an impact model that is passed as an object."""
 
 
 def _check_plug(kind: str, plug: Any) -> None:
-    """Raise ParameterError if an option is neither the name of a plug (integrator, formulation, impact model)
-    nor an object with the attribute in `PLUG_ATTRIBUTES`.
+    """Raise ParameterError if an option is no valid plug (integrator, formulation or impact model).
+
+    Valid are the name of a plug, and an object with the attribute in `PLUG_ATTRIBUTES`.
     """
     if isinstance(plug, str) and plug in shipped_plugins(kind):
         return
@@ -130,7 +131,7 @@ def _check_plug(kind: str, plug: Any) -> None:
 
 
 def _check_table(name: str, value: Any, example: str) -> None:
-    """Raise ParameterError if the value of an option is not a mapping."""
+    """Raise ParameterError if the value of the option `name` is not a mapping; the message has an example."""
     if not isinstance(value, Mapping):
         raise ParameterError(f"{name} = {value!r:.80} is not a table. Example: {example}.")
 
@@ -139,7 +140,9 @@ def _check_table(name: str, value: Any, example: str) -> None:
 class GripSchedule:
     """Grips that change periodically at prescribed times."""
 
-    turns: Sequence[Grips]  # contact modes in order of time; the sequence repeats
+    turns: Sequence[
+        Grips
+    ]  # contact modes in order of time; after the last one the first one follows
     pause: float  # s, duration of each contact mode
     joint: JointAtImpact  # behaviour of prescribed joints at a change: "free" or "held"
 
@@ -175,8 +178,8 @@ class ContactOptions:
         `GripSchedule`. On a terrain contacts open and close by themselves.
     mu
         Friction coefficient: one for all wheels, or values by wheel, or by wheel and ground feature, such as
-        `{"rear": 0.8, "rear/ice": 0.05}`; infinite (default) means ideal rolling. Casters slide without
-        friction unless they are named.
+        `{"rear": 0.8, "rear/ice": 0.05}`. Infinite friction (default) is ideal rolling. Casters slide without
+        friction unless the mapping names them.
     impact
         Impact model: by default "plastic", or "moreau" with finite friction.
     restitution
@@ -185,8 +188,8 @@ class ContactOptions:
         Method for the speeds after an impact: "complete" (impulses as unknowns) or "reduced" (projection).
     solver
         "events" locates and resolves each event. "time_stepping" takes steps of first order with impulses
-        (Moreau and Jean). "auto" (default) locates events as long as that makes progress and takes time steps
-        otherwise. A `Compliant` ground has springs.
+        (Moreau and Jean). "auto" (default) locates events, and takes time steps if events become too frequent
+        or cannot be resolved. A `Compliant` object is ground of springs and dampers.
     step
         Length of time steps, s; by default it follows from wheel size, gravity and speed.
     stops
@@ -195,15 +198,15 @@ class ContactOptions:
     rest_speed
         Approach velocity below which an impact is plastic, m/s.
     fall
-        Lean angle beyond which the run ends, rad; the run also ends if the frame turns over. By default 80
-        degrees; a single wheel continues until it lies flat, and a round body without a limit. If infinite,
-        no fall ends the run.
+        Lean angle beyond which the run ends, rad; the run also ends if the frame turns over. The default is
+        80 degrees for a vehicle, 89.9 degrees for a single wheel (it lies flat), and no limit for a round
+        body. If infinite, no fall ends the run.
     events
         Largest number of events within a second. Beyond it a run continues in time steps, or stops if
         `solver` is "events".
     margin
-        Distance around the wheels within which ground features are considered, m: half of it beside the
-        paths of the wheels, more ahead of them, less on fine meshes.
+        Search distance of ground features around the wheels, m. The search covers half of this distance
+        beside the paths of the wheels, more ahead of them, and less on fine meshes.
 
     Examples
     --------
@@ -273,7 +276,7 @@ class ContactOptions:
                 )
 
     def _check_friction(self) -> None:
-        """Raise ParameterError if friction is finite and the impact model does not include friction."""
+        """Raise ParameterError if mu is finite and the impact model has no Coulomb friction."""
         if self.impact_name in ("newton", "plastic") and default_impact(self.mu) == "moreau":
             raise ParameterError(
                 f"impact = {self.impact_name!r} does not include finite friction (mu = {self.mu}). Use "
@@ -281,7 +284,7 @@ class ContactOptions:
             )
 
     def _check_resolution(self) -> None:
-        """Raise ParameterError if a resolution is set for an impact model that has only one."""
+        """Raise ParameterError if `resolution` is set for an impact model with a single resolution method."""
         model = self.impact_name
         is_shipped = isinstance(model, str) and model in shipped_plugins("impact")
         if self.resolution != "complete" and is_shipped and model not in ("newton", "plastic"):
@@ -291,7 +294,7 @@ class ContactOptions:
             )
 
     def _check_restitution(self) -> None:
-        """Raise ParameterError if the impact model has no coefficient of that name, or the value is out of
+        """Raise ParameterError if a coefficient of restitution is unknown to the impact model or out of
         range.
         """
         parameters = inspect.signature(self.model).parameters.values()
@@ -316,9 +319,11 @@ class ContactOptions:
         return default_impact(self.mu) if self.impact is None else self.impact
 
     def friction(self, wheel: Contact, feature: str) -> float:
-        """Return the friction coefficient of a wheel on a feature: that of the pair, that of the wheel, or
-        that of all wheels. Casters and other sliding contacts have zero friction unless they are named. A
-        part of a divided patch has the friction of its patch.
+        """Return the friction coefficient of a wheel on the ground feature with a name.
+
+        The value of the pair (wheel, feature) precedes the value of the wheel, and this one the common value.
+        Casters and other sliding contacts have zero friction unless `mu` names them. A part of a divided
+        patch has the friction of the patch.
         """
         feature = feature.partition(PART)[0]
         by_name: Mapping[str, float] = self.mu if isinstance(self.mu, Mapping) else {}
@@ -337,16 +342,16 @@ class Numerics:
     integrator
         Name of an integrator, or an integrator.
     formulation
-        "projected" is compiled. The others run in plain Python, slowly; they are independent derivations for
-        comparison.
+        Name of the formulation of the equations of motion. "projected" is compiled. The others run in plain
+        Python and are slow; they are independent derivations for comparison.
     dt
-        Step of fixed-step integrators, spacing of samples of adaptive ones, s.
+        Largest step of fixed-step integrators, or interval between samples of adaptive integrators, s.
     rtol, atol
         Tolerances of adaptive integrators.
     drift
-        How contacts are kept closed: "project" (one Newton step per integration step), "none", or the time
-        constant epsilon (s) of the correction (2.41) of the thesis, which is stiff: explicit methods need
-        steps below about epsilon / 8.
+        Correction of the constraint drift: "project" (one Newton step per integration step), "none", or the
+        time constant epsilon (s) of the correction (2.41) of the thesis. This correction is stiff: explicit
+        methods need steps below about epsilon / 8.
     breakpoints
         Times at which control laws may jump, s; the integrator restarts there. Control laws are continuous
         from the right.
@@ -418,8 +423,8 @@ class Numerics:
 def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: float) -> None:
     """Raise ModelError if the rates that a prescribed motion returns are not its derivatives.
 
-    The rates are compared at five times between start and end (s). At two of them they may differ, because
-    the motion may jump there.
+    Rates and derivatives are compared at five times between start and end (s). A difference at one or two of
+    them is accepted, because the motion may jump there.
     """
     returned = list(motion(Graph().symbol("t")))
     expressions = [*returned, *tangent(returned[:2], {"t": 1.0})]
@@ -451,13 +456,13 @@ def check_quaternion(state: State) -> None:
 
 CONTACT = ContactOptions()
 NUMERICS = Numerics()
-"""Default contact options and default numerical options."""
+"""Default contact options (CONTACT) and default numerical options (NUMERICS)."""
 
 MAX_RUN_SAMPLES = 1e8
 """Largest number of samples of a run; more would not fit into memory."""
 
 CHECKED_MOTION_TIME = 10.0
-"""Time (s) after the start within which prescribed motions are checked, for runs of any length."""
+"""Largest time (s) after the start at which the rates of prescribed motions are checked, in long runs."""
 
 
 @dataclass(frozen=True)
@@ -510,7 +515,7 @@ class Task:
 
     @property
     def mode(self) -> Mapping[str, str] | None:
-        """The statuses of bilateral contacts, which are constant; None for unilateral contacts."""
+        """The constant statuses of bilateral contacts by name; None for the default, or on a terrain."""
         assert not isinstance(self.contact.mode, GripSchedule)
         return self.contact.mode
 
@@ -533,7 +538,7 @@ class Task:
         return [*edges, until]
 
     def law_start(self, states: int) -> Floats:
-        """Return the initial states z of force elements and control law."""
+        """Return the initial states z: those of the force elements, then the `states` of the control law."""
         return memory_start(self.system, self.state, self.law, states)
 
 
@@ -551,7 +556,7 @@ class Batch:
     trajectories: bool  # whether to return the whole motion of each machine
 
     def task_of(self, k: int) -> Task:
-        """Return the run of machine k."""
+        """Return the arguments of the run of machine k."""
         system = self.task.system
         if self.changed:
             names = list(system.parameters)
@@ -564,7 +569,7 @@ class Batch:
 
 
 def memory_start(system: System, state: State, law: Any, states: int) -> Floats:
-    """Return the initial states z: those of the force elements, then those of the control law."""
+    """Return the initial states z: those of the force elements, then the `states` of the control law."""
     if np.size(state.element_state) and find_wrong_lengths(system, state):
         raise make_state_error(system, state)
     elements = state.elements(system.model.memory)

@@ -1,7 +1,7 @@
-"""Runs of climbing systems whose grips (contacts with a wall) change at prescribed times. Each change is a
-plastic impact of the new grip on the wall.
+"""Runs of climbing systems whose grips (contacts with a wall) change at prescribed times.
 
-The impact satisfies the balance of momentum M (v+ - v-) = C' Lam with zero velocity C v+ of the new grips.
+Each change is a plastic impact of the new grips on the wall. The impact satisfies the balance of momentum
+M (v+ - v-) = C' Lam, and the new grips have zero velocity after it, C v+ = 0.
 """
 
 from collections.abc import Mapping
@@ -49,10 +49,10 @@ def regrip(
     mode
         Statuses of the contacts after the change.
     joint
-        "held": prescribed joints keep their motions by an impulse of their motors, eq. [grip-held]. This is
-        consistent. "free": the joints yield to the impact and are then reset to their motions while the base
-        keeps its new speed, eq. [grip-free]. The thesis prints this as (1.21); it violates the balance of
-        momentum, because the reset of a joint must also act on the base.
+        "held": impulses of the motors keep the prescribed motions of the joints, eq. [grip-held]. This is
+        physically consistent. "free": the joints yield to the impact and are then reset to their motions,
+        while the base keeps its new speed, eq. [grip-free]. This is (1.21) of the thesis. It violates the
+        balance of momentum, because the reset of a joint must also act on the base.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def run_grips(task: Task) -> Trajectory:
 def _change(
     system: System, before: State, old: Grips, new: Grips, t: float, joint: JointAtImpact
 ) -> Event:
-    """Return the event of a change of grips; its impulses (N s) are in world axes."""
+    """Return the event of a change of grips at time t (s); its impulses (N s) are in world axes."""
     machine = system.machine(old)
     model = system.model
     free = machine.free(t=[t], q=before.q, p=before.p, r=before.r, v=before.v)

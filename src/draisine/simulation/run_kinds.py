@@ -1,5 +1,6 @@
-"""The options that each kind of run uses. All other options must keep their defaults, so that no option is
-silently ignored.
+"""The options that each kind of run uses.
+
+All other options must keep their defaults. A user therefore cannot set an option that has no effect.
 """
 
 from collections.abc import Mapping
@@ -28,14 +29,14 @@ TOLERANCE_OPTIONS = frozenset({"rtol", "atol"})
 
 @dataclass(frozen=True)
 class RunKind:
-    """A kind of run (for example on a terrain, or with ideal contacts), and the options that it uses."""
+    """A kind of run, for example on a terrain or with ideal contacts, and the options that it uses."""
 
     name: str  # name of the kind of run in messages
-    contact: frozenset[str]  # names of the contact options that it uses
-    numerics: frozenset[str]  # names of the numerical options that it uses
-    law: bool = True  # whether it uses a control law
-    inputs: bool = True  # whether it uses constant inputs
-    unilateral: bool = False  # whether its contacts are unilateral
+    contact: frozenset[str]  # names of the contact options that this kind of run uses
+    numerics: frozenset[str]  # names of the numerical options that this kind of run uses
+    law: bool = True  # whether a control law may be set
+    inputs: bool = True  # whether constant inputs may be set
+    unilateral: bool = False  # whether contacts are unilateral
 
     def check(self, task: Task) -> None:
         """Raise ParameterError if a task sets an option that this kind of run does not use."""
@@ -66,7 +67,7 @@ class RunKind:
 
 
 def _option_hint(name: str) -> str:
-    """Return a hint that names the kind of run to which an option belongs."""
+    """Return the end of an error message: the kind of run that uses the option; empty if there is no hint."""
     if name in TERRAIN_OPTIONS:
         return ", or run on a terrain, terrain=plane() for level ground"
     if name == "threads":
@@ -157,7 +158,7 @@ def check_options(kind: RunKind, task: Task) -> None:
 
 
 def _check_flats(task: Task) -> None:
-    """Raise ModelError if a wheel can touch a body, which is a unilateral contact."""
+    """Raise ModelError if a wheel can touch a body of the machine: such a contact is unilateral."""
     for wheel in task.system.model.wheels:
         if wheel.flats:
             raise ModelError(
@@ -167,9 +168,7 @@ def _check_flats(task: Task) -> None:
 
 
 def _check_friction(kind: RunKind, task: Task) -> None:
-    """Raise ParameterError if a friction coefficient is set, but the system has no wheel whose load limits
-    the friction.
-    """
+    """Raise ParameterError if mu is set for a wheel without a normal force, or for a ground feature."""
     mu: Any = task.contact.mu
     if "mu" not in kind.contact or mu == CONTACT.mu:
         return

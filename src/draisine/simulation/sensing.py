@@ -1,12 +1,12 @@
 """Readings of sensors: sampling, bias, noise and quantisation of the ideal signals of a run.
 
-Readings are numbered from the start of the run: reading k is taken at the time k / rate after it. The noise
-is a function of seed, sensor and number of the reading (a counter-based generator), so that it depends
-neither on the spacing of samples nor on the division of time into calls of a stepper.
+Readings are numbered from the start of the run: reading k is taken at the time k / rate after the start. The
+noise is a function of seed, sensor and number of the reading (a counter-based generator). It therefore
+depends neither on the spacing of samples nor on the division of time into calls of a stepper.
 
 The generator is SplitMix64 (Steele, Lea and Flood 2014, doi:10.1145/2660193.2660195), whose k-th number is a
-hash of k, with the transformation of Box and Muller (1958, doi:10.1214/aoms/1177706645). Both take a few
-lines in any language; `interop/c/sensors.c` contains the same generator.
+hash of k, with the transformation of Box and Muller (1958, doi:10.1214/aoms/1177706645). Both are short
+enough to be repeated in C: `interop/c/sensors.c` contains the same generator.
 """
 
 import hashlib
@@ -29,15 +29,19 @@ if TYPE_CHECKING:
 
 GOLDEN_STEP = 0x9E3779B97F4A7C15
 MIX_FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-"""Constants of SplitMix64: the increment of its counter, and the factors of its hash."""
+"""Constants of the generator SplitMix64: increment of the counter, and factors of the hash."""
 
 READING_TIME_TOLERANCE = 1e-9
-"""Largest difference (s) of two times that count as equal, such as a sample and a reading; sums of steps have
-smaller rounding errors.
+"""Largest difference (s) between the time of a sample and of a reading that count as equal.
+
+The rounding errors of sums of steps are smaller.
 """
 
 WHOLE_STEP = 1e-6
-"""Fraction of a step by which a reading may be late and still belongs to this step, see `Stepper.step`."""
+"""Delay of a reading after the end of a step, in steps, with which it still belongs to this step.
+
+`Stepper.step` has the same tolerance for rounding errors.
+"""
 
 
 def noise_key(sensor: Sensor, run_seed: int = 0) -> int:
@@ -49,7 +53,10 @@ def noise_key(sensor: Sensor, run_seed: int = 0) -> int:
 def normal_numbers(
     key: int | NDArray[np.uint64], ticks: NDArray[np.int64], channels: int
 ) -> Floats:
-    """Return numbers (channels, ticks) of the standard normal distribution, for numbers of readings.
+    """Return random numbers (channels, ticks) of the standard normal distribution for readings number
+    `ticks`.
+
+    `key` is the 64-bit key of the sensor, or one key per reading.
 
     >>> ticks = np.arange(20_000)
     >>> draws = normal_numbers(1, ticks, 1)[0]
@@ -68,7 +75,7 @@ def normal_numbers(
 
 
 def _uniform(key: int | NDArray[np.uint64], places: NDArray[np.uint64]) -> Floats:
-    """Return the numbers of SplitMix64 at given places as multiples of 2^-53 in [0, 1)."""
+    """Return the numbers `places` of the SplitMix64 sequence of a key, as multiples of 2^-53 in [0, 1)."""
     with np.errstate(over="ignore"):  # arithmetic modulo 2^64
         z = np.asarray(key, np.uint64) + (places + np.uint64(1)) * np.uint64(GOLDEN_STEP)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(MIX_FACTORS[0])
@@ -85,9 +92,10 @@ def add_errors(
     ticks: NDArray[np.int64],
     key: int | NDArray[np.uint64],
 ) -> Floats:
-    """Return the readings (channels, ticks) of a sensor from its ideal signals: bias, noise, quantisation.
+    """Add bias, noise and quantisation to the ideal signals (channels, ticks) of a sensor.
 
-    `key` is the `noise_key`, or one key per reading.
+    `ticks` are the numbers of the readings, and `key` is the `noise_key`, or one key per reading. Return the
+    readings (channels, ticks).
     """
     errors = sensor.errors(model)
     readings = ideal + np.array([e.bias for e in errors])[:, None]
@@ -101,7 +109,7 @@ def add_errors(
 
 
 def signal_rows(model: Model) -> dict[str, slice]:
-    """Return the rows of each sensor in the array of all signals, by name of the sensor."""
+    """Return the slice of each sensor in the array (signals,) of all sensors, by name of the sensor."""
     rows = {}
     first = 0
     for sensor in model.sensors:
@@ -112,7 +120,7 @@ def signal_rows(model: Model) -> dict[str, slice]:
 
 
 def signal_names(model: Model) -> list[str]:
-    """Return the names of all sensor signals, in their order."""
+    """Return the names of the signals of all sensors, in the order of the model."""
     return [
         signal_name(sensor, channel)
         for sensor in model.sensors
@@ -123,7 +131,8 @@ def signal_names(model: Model) -> list[str]:
 class SensorSampler:
     """The latest readings of all sensors of a system that a stepper advances.
 
-    A reading is taken at the first step at or after its time.
+    A reading is taken at the end of the first step that reaches the time of the reading. Steps are counted
+    from the start.
     """
 
     def __init__(self, system: System, start: float, dt: float, run_seed: int = 0) -> None:
@@ -137,9 +146,7 @@ class SensorSampler:
         self._ticks = dict.fromkeys(self.rows, -1)  # number of the latest reading of each sensor
 
     def next_step(self, count: int) -> float:
-        """Return the number of the next step after step `count` at which a sensor with a rate takes a
-        reading.
-        """
+        """Return the number of the next step after `count` at which a reading is due; infinity if none."""
         following = [
             _step_of_tick(self._tick(sensor, count) + 1, sensor.rate * self.dt)
             for sensor in self.model.sensors
@@ -148,14 +155,14 @@ class SensorSampler:
         return min(following, default=math.inf)
 
     def is_due(self, count: int) -> bool:
-        """Return whether a sensor takes a reading at a step."""
+        """Return whether a reading of a sensor with a rate is due at step `count`."""
         return any(
             sensor.rate is not None and self._tick(sensor, count) != self._ticks[sensor.name]
             for sensor in self.model.sensors
         )
 
     def _tick(self, sensor: Sensor, count: int) -> int:
-        """Return the number of the latest reading at a step; 0 for a sensor without a rate."""
+        """Return the number of the latest reading at step `count`; 0 for a sensor without a rate."""
         if sensor.rate is None:
             return 0
         tick = math.floor(count * self.dt * sensor.rate + WHOLE_STEP * self.dt * sensor.rate)
@@ -167,7 +174,7 @@ class SensorSampler:
         return tick
 
     def update(self, count: int, ideal: Floats) -> None:
-        """Take the readings that are due at a step from the ideal signals (signals,)."""
+        """Take the readings that are due at step `count`, from the ideal signals (signals,)."""
         for sensor in self.model.sensors:
             tick = self._tick(sensor, count)
             if sensor.rate is not None and tick == self._ticks[sensor.name]:
@@ -190,15 +197,15 @@ class SensorSampler:
 
 
 def _step_of_tick(tick: int, ticks_per_step: float) -> int:
-    """Return the number of the first step at or after a reading."""
+    """Return the number of the first step at or after reading number `tick`."""
     return math.ceil(tick / ticks_per_step - WHOLE_STEP)
 
 
 def run_readings(run: "Trajectory") -> dict[str, tuple[Floats, Floats]]:
     """Return times (s, (readings,)) and readings (channels, readings) of each sensor of a run, by name.
 
-    A sensor without a rate has one reading per sample. In runs with an adaptive integrator readings are exact
-    in time. Otherwise a reading is taken at the first sample at or after its time.
+    A sensor without a rate has one reading per sample. With an adaptive integrator, readings are taken
+    exactly at their times; with equal steps, at the first sample at or after them.
     """
     model = run.arcs[0].machine.system.model
     start = float(run.t[0])
@@ -231,8 +238,10 @@ def run_readings(run: "Trajectory") -> dict[str, tuple[Floats, Floats]]:
 def _find_source(
     run: "Trajectory", runs: list["Trajectory"], times: Floats, rate: float
 ) -> "Trajectory":
-    """Return a run with samples at the times of readings; if there is none, repeat the run with other sample
-    times, which do not change its motion, and add it to `runs`.
+    """Return a run with samples at the `times` (s) of the readings of a sensor with a rate (Hz).
+
+    If none of `runs` has such samples, repeat the run with other sample times, which do not change the
+    motion, and append it to `runs`.
     """
     for candidate in runs:
         distance = np.abs(candidate.t[_places_of(candidate.t, times)] - times)
@@ -253,8 +262,9 @@ def _find_source(
 
 
 def _places_of(samples: Floats, times: Floats) -> NDArray[np.int64]:
-    """Return the index of the first sample at or after each time; of several samples at the time of an event,
-    the last one.
+    """Return the index of the first sample at or after each time (s).
+
+    If there are several samples at this time, because of an event, return the last of them.
     """
     first = np.searchsorted(samples, times - READING_TIME_TOLERANCE)
     last = np.searchsorted(samples, times + READING_TIME_TOLERANCE, side="right") - 1
@@ -271,7 +281,7 @@ def _ideal_signals(run: "Trajectory") -> Floats:
 
 
 def held_readings(run: "Trajectory") -> dict[str, Floats]:
-    """Return the signals of all sensors at the samples of a run (samples,), by name: the latest reading."""
+    """Return the latest reading of each signal at the samples of a run, (samples,), by name of the signal."""
     model = run.arcs[0].machine.system.model
     values: dict[str, Floats] = {}
     readings = run_readings(run) if model.sensors else {}

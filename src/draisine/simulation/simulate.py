@@ -72,8 +72,8 @@ def simulate(
     progress
         True shows a progress bar; a function receives the finished fraction (0 to 1) of the run.
     **unknown
-        Not allowed: an option of `contact` or `numerics` that is passed here raises an error, which names the
-        argument that it belongs to.
+        Not allowed. If you pass an option of `contact` or `numerics` here, the error names the right
+        argument.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def simulate(
     Raises
     ------
     SimulationError
-        If the run cannot continue, or is interrupted from the keyboard; the motion until then is in
-        `partial`.
+        If the run cannot continue, or is interrupted from the keyboard. The attribute `partial` of the error
+        is the motion until then.
 
     Warns
     -----
@@ -136,7 +136,7 @@ def compute_run(
     strict: bool = False,
     progress: Progress = None,
 ) -> Trajectory:
-    """Return the trajectory like `simulate`, without a warning if it is not physically valid."""
+    """Simulate a system like `simulate`, but without the warning about a physically invalid run."""
     require_system("simulate", system)
     expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"

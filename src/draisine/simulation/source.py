@@ -1,7 +1,7 @@
 """Source code of complete simulators with ideal contacts, in C99 or as an ES module (JavaScript).
 
-The source code is generated from the same programs and routines as the machine code, so that it computes the
-same integration steps. The state is y = (q, p, r, u, z): quaternion and position of the internal base frame,
+The source code is generated from the same programs and routines as the machine code, and computes the same
+integration steps. The state is y = (q, p, r, u, z): quaternion and position of the internal base frame,
 joint coordinates, independent speeds, and states of force elements and control law. The program `observe`
 computes all outputs in the user's coordinates.
 """
@@ -40,11 +40,11 @@ EXPORTED_PROGRAMS = ("rate", "project", "observe")
 """Names of the compiled programs of a contact mode that an exported simulator contains."""
 
 RESERVED_NAMES = ("unit", "fmi", "fmi2", "fmi3", "simulink", "Machine")
-"""Names that a simulator must not have, because exports contain other files and classes of these names."""
+"""Reserved names: exports contain other files and classes with these names."""
 
 
 class _Template(Template):
-    """A template of a source file, in which each @{name} is replaced by text for the exported system."""
+    """A template of a source file: text for the exported system replaces each @{name}."""
 
     delimiter = "@"
 
@@ -60,8 +60,8 @@ class Simulator:
     method: EqualSteps  # integration method with equal steps
     parameters: Floats  # default values of the parameters
     start: Floats  # initial state y
-    inputs: Floats  # initial inputs, and anchor points of pins (m)
-    workspace: Workspace  # workspace whose arrays the simulator needs
+    inputs: Floats  # initial inputs (N m or N), then anchor points of pins (m)
+    workspace: Workspace  # workspace of the integrator; the simulator has the same arrays
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -86,8 +86,10 @@ def write_simulator(
     inputs: Mapping[str, float] | None = None,
     integrator: str = "rk4",
 ) -> dict[str, str]:
-    """Return the source files of a simulator for one contact mode, by file name; `language` is "c" or
-    "javascript", and the integrator a Runge-Kutta method of equal steps.
+    """Return the source files of a simulator for one contact mode, as texts by file name.
+
+    `language` is "c" or "javascript", `integrator` a Runge-Kutta method with equal steps. `start` is the
+    initial state, `inputs` are constant inputs by name (N m or N).
 
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
@@ -103,8 +105,10 @@ def write_simulator(
 
 
 def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps) -> Simulator:
-    """Return the simulator of a compiled model with initial state y; `tail` contains the program inputs that
-    follow y: inputs of the system, and anchor points of pins.
+    """Return the simulator of a compiled model with initial state y and a method with equal steps.
+
+    `tail` contains the program inputs after y: inputs of the system (N m or N), and anchor points of pins
+    (m).
     """
     system = machine.system
     rate = machine.rate
@@ -138,9 +142,11 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
 
 
 def _state_names(machine: ClosedForm) -> list[str]:
-    """Return names for the entries of y: quaternion and position of the internal base frame (prefix `inner_`,
-    because this frame differs from the user's base frame), joints, independent speeds, and states of force
-    elements and control laws.
+    """Return the names of the entries of y.
+
+    These are quaternion and position of the internal base frame, joints, independent speeds, and states of
+    force elements and control laws. The prefix `inner_` marks the internal frame, which differs from the
+    user's base frame.
     """
     layout = machine.layout
     turn = "wxyz" if layout.count("q") == 4 else range(layout.count("q"))
@@ -150,21 +156,21 @@ def _state_names(machine: ClosedForm) -> list[str]:
 
 
 def fill_template(template: str, **parts: object) -> str:
-    """Return the text of a template in which each name is replaced by its part; a part that is a list is
-    written as lines.
-    """
+    """Return the text of a template file; the text of each part replaces its name, a list becomes lines."""
     text = files("draisine.simulation").joinpath("templates", template).read_text(encoding="utf-8")
     lines = {key: "\n".join(x) if isinstance(x, list) else x for key, x in parts.items()}
     return _Template(text).substitute(lines)
 
 
 def _c_files(s: Simulator) -> dict[str, str]:
+    """Return header, body and example main program of a simulator in C, by file name."""
     columns = ["time", "x", "y", "z", *s.names["outputs"], *s.names["states"]]
     main = fill_template("main.c", n=s.name, columns=json.dumps(",".join(columns)))
     return {f"{s.name}.h": _c_header(s), f"{s.name}.c": _c_body(s), "main.c": main}
 
 
 def _c_header(s: Simulator) -> str:
+    """Return the text of the C header of a simulator: sizes, indices of outputs, and functions."""
     n = s.name
     places = [
         f"    {n}_at_{key} = {at.start}, {n}_size_{key} = {s.observed.count(key)}"
@@ -193,6 +199,7 @@ def c_list(names: list[str]) -> list[str]:
 
 
 def _c_body(s: Simulator) -> str:
+    """Return the text of the C file of a simulator: tables, programs and integrator."""
     n = s.name
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs}
     tables = [c_array(f"const double {n}_{key}", x) for key, x in numbers.items()]
@@ -212,8 +219,9 @@ def _c_body(s: Simulator) -> str:
 
 
 def c_array(head: str, numbers: Iterable[float]) -> str:
-    """Return the C definition of an array of numbers, which begins with `head`; it has at least one entry,
-    because C has no empty arrays.
+    """Return the C definition of an array of doubles; `head` is the declaration without the size.
+
+    C has no empty arrays: without numbers the array has the entry 0.0.
     """
     entries = [c.c_number(float(x)) for x in numbers] or ["0.0"]
     lines = [", ".join(entries[k : k + 4]) for k in range(0, len(entries), 4)]
@@ -222,8 +230,10 @@ def c_array(head: str, numbers: Iterable[float]) -> str:
 
 
 def c_program(program: Program, called: bool = True, has_prologue: bool = True) -> str:
-    """Return the C source of a program: static functions, and a function by which routines call the program
-    through its address.
+    """Return the C source of a program as static functions.
+
+    If `called`, also return a function with the suffix `_at`, by which routines call the program through an
+    address.
     """
     name = program.name
     if not called:
@@ -241,7 +251,11 @@ static void {name}_at(double *x, double *table, double *out, int64_t count)
 
 
 def _fields(s: Simulator, own: str, constant: str, call: str) -> list[tuple[str, str]]:
-    """Return the fields of the workspace and the expressions that initialise them."""
+    """Return pairs (field of the workspace, source text of the initial value).
+
+    `own` and `constant` are prefixes of arrays of the instance and of constant arrays; `call` is the suffix
+    of programs.
+    """
     out = []
     for field, kind in fields(Workspace).items():
         if kind == ADDRESS:
@@ -255,6 +269,7 @@ def _fields(s: Simulator, own: str, constant: str, call: str) -> list[tuple[str,
 
 
 def _js_files(s: Simulator) -> dict[str, str]:
+    """Return the ES module of a simulator, by file name."""
     n = s.name
     frame = s.programs["frame"]
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs} | s.constants
@@ -283,7 +298,7 @@ def js_array(numbers: Floats) -> str:
 
 
 def js_program(program: Program, has_prologue: bool = True) -> str:
-    """Return the JavaScript source of a program and its prologue, in a separate scope."""
+    """Return the JavaScript source of a program with its prologue, as an object with a separate scope."""
     text = javascript.emit(program, has_prologue=has_prologue).replace("export ", "")
     body = "\n".join(f"  {line}" if line else "" for line in text.splitlines())
     name = program.name

@@ -1,7 +1,7 @@
-"""Step-by-step simulation with inputs that stay constant between calls, for interactive rides, learning
-environments, co-simulation and hardware.
+"""Step-by-step simulation for interactive rides, learning environments, co-simulation and hardware.
 
-`Stepper` counts steps and keeps the inputs. The run that it advances is chosen by `engines`.
+Inputs are constant between calls. `Stepper` counts steps and stores the inputs; `engines` chooses the run
+that it advances.
 """
 
 import math
@@ -33,19 +33,18 @@ from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 DEFAULT_STEP = 2.0**-10
-"""Default step length (s); it is a power of two, so that its multiples are exact."""
+"""Default step length (s). Multiples of a power of two are exact in floating-point arithmetic."""
 
 
 class Stepper:
-    """A run that advances step by step, with inputs that stay constant from one call to the next.
+    """A run that advances step by step, with inputs that are constant between calls.
 
-    Steps have the length `numerics.dt` (1/1024 s by default) and are counted from the start, so that slicing
-    time into calls does not change the result; with a step of 2^-k s it equals that of `simulate`. On a
-    terrain the motion is that of `simulate` with a breakpoint at each change of the inputs; states between
-    integration steps or time steps are interpolated.
+    Steps have the length `numerics.dt` (1/1024 s by default) and are counted from the start. The result
+    therefore does not depend on the division of time into calls. If the step is 2^-k s, the result equals
+    that of `simulate`. On a terrain the motion is that of `simulate` with a breakpoint at each change of the
+    inputs; states between integration steps or time steps are interpolated.
 
-    The run ends if the system falls: `outcome` then states the fall, and further steps have no effect except
-    a warning.
+    The run ends if the system falls: `outcome` then states the fall, and further steps only cause a warning.
 
     Parameters
     ----------
@@ -56,10 +55,10 @@ class Stepper:
     terrain
         The ground; without it contacts are ideal, on the level plane.
     law
-        Control law. Its last states may be commands (values set from outside like inputs), named in its
-        attribute `commands`.
+        Control law. The last states of a law may be commands: values that you set like inputs. The attribute
+        `commands` of the law contains their names.
     inputs
-        Initial inputs and commands by name; a command hides an input of the same name.
+        Initial inputs (N m or N) and commands by name. A name of both an input and a command is the command.
     contact
         Options of contacts; `fall=inf` continues after a fall.
     numerics
@@ -111,7 +110,7 @@ class Stepper:
         self._take_readings()
 
     def _begin(self) -> None:
-        """Begin a run at the start time."""
+        """Begin a run at the start time with the present inputs; forget earlier events and readings."""
         task = replace(self._task, inputs=self.inputs)
         self._run: StepperRun = self._start_run(task)
         self.count = 0
@@ -159,7 +158,7 @@ class Stepper:
 
     @property
     def law_state(self) -> Floats:
-        """The present states of the control law, including its commands."""
+        """The present states of force elements and control law; the last ones are the commands of the law."""
         return self._run.law_state()
 
     @property
@@ -169,13 +168,15 @@ class Stepper:
 
     @property
     def events(self) -> deque[Event]:
-        """The latest events, at most `MAX_STORED_EVENTS`; on a terrain every change of the inputs is one."""
+        """The latest events, at most `MAX_STORED_EVENTS`; on a terrain, input changes are events, too."""
         self._events.extend(self._run.take_input_events())
         return self._events
 
     def observe(self) -> dict[str, Floats]:
-        """Return all observations of the present state by name: `outputs`, `output_rates`, `v`, `vdot`,
-        `forces`, `points`, `gaps`, `kinetic`, `potential`, `inputs`, ...
+        """Return all observations of the present state as arrays by name.
+
+        The names include `outputs`, `output_rates`, `v`, `vdot`, `forces`, `points`, `gaps`, `kinetic`,
+        `potential` and `inputs`.
         """
         return self._run.observe(self.time)
 
@@ -186,7 +187,7 @@ class Stepper:
         self._run.hold(np.array(list(self.inputs.values())), commands)
 
     def _numbers(self, inputs: Mapping[str, float]) -> tuple[dict[str, float], dict[int, float]]:
-        """Return inputs by name and commands by index; raise ParameterError if a name is neither."""
+        """Check values by name; return the inputs by name and the commands by negative index."""
         expect("inputs", inputs, Mapping, 'give numbers by name, as {"steer": 0.5}')
         plain: dict[str, float] = {}
         commands: dict[int, float] = {}
@@ -242,7 +243,7 @@ class Stepper:
                 self._take_readings()
 
     def _warn_ended(self) -> None:
-        """Warn once that the run has ended."""
+        """Issue one warning per run that the run has ended and further steps have no effect."""
         if not self._has_warned:
             warnings.warn(
                 f"the run of {self.system.vehicle.__name__} ended at {self.time:.4g} s ({self.outcome}); "
@@ -254,11 +255,10 @@ class Stepper:
         self._has_warned = True
 
     def obey(self, law: Law) -> None:
-        """Continue from the present state with another control law, which has the same number of states and
-        commands.
+        """Continue from the present state with another control law of the same number of states and commands.
 
-        On a terrain a control law prescribes the motion of a joint always or never; use this method to start
-        or stop prescribing it.
+        On a terrain a control law prescribes the motion of a joint always or never. Use this method to begin
+        or to end the prescribed motion of a joint.
         """
         if law_states(law) != law_states(self._task.law):
             raise ParameterError(
@@ -300,8 +300,8 @@ class Stepper:
     def move_to(self, state: State) -> None:
         """Continue from another state at the present time, with the present inputs.
 
-        The control law keeps its states, and their commands; force elements get those of the new state. Use
-        this method if another program computes or measures the motion.
+        The states and commands of the control law do not change; force elements get their states from the new
+        state. Use this method if another program computes or measures the motion.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class Stepper:
         self._take_readings()
 
     def _hold_law_states(self, z: Floats) -> None:
-        """Set the last states of the control law, and the present inputs."""
+        """Set the last len(z) states of the control law to z, and the inputs to the present ones."""
         held = {k - len(z): float(x) for k, x in enumerate(z)}
         self._run.hold(self.system.inputs(self.inputs), held)
 
@@ -331,9 +331,9 @@ class Stepper:
         Parameters
         ----------
         keep
-            Names of the values that the new state has in common with the present one; by default x, y, yaw,
-            lean, the joints and the independent speeds. All other values follow from the contacts. Inputs
-            and states of the control law are kept.
+            Names of the values of the present state that the new state keeps; by default x, y, yaw, lean, the
+            joints and the independent speeds. All other values follow from the contacts. Inputs and states of
+            the control law do not change.
         **changes
             New values of the changed parameters, by name.
         """
@@ -395,9 +395,7 @@ class Stepper:
 
 
 def state_values(model: Model, r: Floats, observations: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return the values of a state by name, from its joint coordinates r and its observations; both may have
-    further axes before the last one.
-    """
+    """Return the values of a state by name, from joint coordinates r (..., joints) and observations."""
     position = {axis: observations["position"][..., k] for k, axis in enumerate("xyz")}
     speeds = {name: observations["v"][..., k] for k, name in enumerate(model.speeds)}
     labels = dimensions(model)

@@ -1,7 +1,7 @@
-"""Runs that a `Stepper` advances: with ideal contacts by equal steps in minimal coordinates
-(`BilateralSteps`), or with unilateral contacts (`UnilateralSteps`).
+"""Runs that a `Stepper` advances.
 
-The results of both are bitwise equal for any division of time into calls.
+`BilateralSteps` has ideal contacts and takes equal steps in minimal coordinates; `UnilateralSteps` has
+unilateral contacts. The results of both are bitwise equal for any division of time into calls.
 """
 
 import math
@@ -23,18 +23,20 @@ from draisine.simulation.trajectory import Event
 from draisine.system.state import State
 
 MAX_TIME = 1e9
-"""Upper bound of the simulated time (s)."""
+"""Upper bound of the simulated time (s) of a stepper, which has no final time."""
 
 MAX_STORED_EVENTS = 10_000
 """Largest number of events that a stepper keeps; older events are discarded."""
 
 MAX_SHORT_STEPS = 4
-"""Largest number of steps between two changes of the inputs for which short integration steps are used. For
-more steps, one integration step with event location is cheaper: it costs as much as four short ones.
+"""Largest number of stepper steps between two changes of the inputs for which short integration steps are
+used.
+
+One integration step with event location costs as much as four short steps, and is cheaper for more than four.
 """
 
 SHORT_STEP_PAUSE = 16
-"""Number of changes of the inputs for which no short steps are tried after a short step was rejected."""
+"""Number of input changes after a rejected short step during which no short steps are tried."""
 
 
 class StepperRun(Protocol):
@@ -43,7 +45,9 @@ class StepperRun(Protocol):
     outcome: str
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        """Set the inputs, and the commands: states of the control law by negative index from the last one."""
+        """Set the inputs (inputs,), N m or N, and commands: states of the law by index from the end (-1:
+        last).
+        """
 
     def obey(self, task: Task) -> None:
         """Continue with the control law of another task."""
@@ -52,21 +56,22 @@ class StepperRun(Protocol):
         """Advance from step `count` to step `end`; return the step that was reached, and the events."""
 
     def take_input_events(self) -> list[Event]:
-        """Return the input changes since the last call that changed no contact and that `advance` did not
-        return.
+        """Return the events of input changes since the last call that `advance` did not return.
+
+        These input changes changed no contact.
         """
 
     def check(self) -> None:
         """Raise an error if the run cannot continue."""
 
     def release(self) -> None:
-        """Make the memory of the run available to the next one; the run cannot continue."""
+        """Release the memory of the run for the next run; this run cannot continue."""
 
     def state(self, t: float) -> State:
         """Return the present state, at time t (s)."""
 
     def law_state(self) -> Floats:
-        """Return the states of the control law."""
+        """Return the states of force elements and control law."""
 
     def observe(self, t: float) -> dict[str, Floats]:
         """Return all variables of the present state, at time t (s)."""
@@ -90,7 +95,7 @@ class BilateralSteps:
         self._make_workspace()
 
     def _make_workspace(self) -> None:
-        """Make the integrator's workspace for the present pivots."""
+        """Make the workspace of the integrator for the present pivots and state."""
         problem = self.run.problem
         method = self.method
         self.packed = problem.workspace(
@@ -154,7 +159,7 @@ class BilateralSteps:
         return count, ()
 
     def take_input_events(self) -> list[Event]:
-        """Return the input changes that changed no contact, see `StepperRun`."""
+        """Return no events: contacts of this run never change, see `StepperRun`."""
         return []
 
     def _change_pivots(self, t: float) -> None:
@@ -191,14 +196,14 @@ class BilateralSteps:
 class UnilateralSteps:
     """Run on a terrain whose result does not depend on the division of time into calls.
 
-    During event location, `run` is at most one integration step behind the present time, and `ahead` is a
-    branch of it beyond that time, whose samples lie on the grid of the stepper and come from the dense
-    output. On time-stepping arcs the run is at most one step ahead of the present time, and the present state
-    is interpolated. If inputs change, the run restarts from the present state.
+    On arcs with event location, `run` is at most one integration step behind the present time. `ahead` is a
+    branch of the run beyond the present time; its dense output yields the states at the step times of the
+    stepper. On time-stepping arcs, the run is at most one time step ahead of the present time, and the
+    present state is interpolated. If inputs change, the run restarts from the present state.
 
-    A controller changes inputs every few steps. Most of these changes leave all contacts unchanged: the next
-    steps of the stepper are then short integration steps within the mode. Their number depends on the times
-    of the changes only.
+    A controller changes inputs every few steps. Most input changes do not change the contacts. The next steps
+    of the stepper are then short integration steps in the present mode. The number of short steps depends
+    only on the times of the input changes.
     """
 
     def __init__(self, task: Task) -> None:
@@ -247,8 +252,9 @@ class UnilateralSteps:
             self._restart(y, inputs)
 
     def _plan_short_steps(self) -> None:
-        """Choose the number of short steps after a change of the inputs: the number of steps since the
-        previous change, if it is small.
+        """Choose the number of short steps after a change of the inputs.
+
+        It is the number of steps since the previous change, or zero if this number exceeds `MAX_SHORT_STEPS`.
         """
         if self.now.t == self.changed:
             return
@@ -271,7 +277,7 @@ class UnilateralSteps:
         self._restart(self.now.y, inputs)
 
     def _settle(self) -> None:
-        """Restart the run with the inputs that were changed since its last step."""
+        """Restart the run if the inputs or commands changed since the last step."""
         if self.change is not None:
             y, inputs = self.change
             self.change = None
@@ -304,9 +310,7 @@ class UnilateralSteps:
         return reached, self._take_events()
 
     def _take_short_steps(self, count: int, end: int) -> int:
-        """Take the planned short steps from step `count` towards step `end`; return the step that was
-        reached.
-        """
+        """Take the planned short steps from step `count`, at most to step `end`; return the step reached."""
         while count < end and self.short_steps and self.run.steps is None:
             before = self.now
             y, inputs = self.change or (before.y, self.query.inputs)
@@ -348,7 +352,7 @@ class UnilateralSteps:
         return events
 
     def _advance_to(self, t: float) -> None:
-        """Advance the run by its own steps, and find the state at time t (s)."""
+        """Advance the run by its own steps until they cover time t (s), and set the state at t."""
         while self.run.now.t < t and not self.run.outcome:
             if self.run.steps is not None:
                 self.run.advance(self.run.steps.steps_until(t))
@@ -366,8 +370,10 @@ class UnilateralSteps:
         self.now = self._find_state(t)
 
     def _adopt(self, ahead: TerrainRun) -> None:
-        """Replace the run by the branch `ahead`. The branch may have discarded events of short arcs that were
-        returned already, and replaced them by a change of the method, which is still to be returned.
+        """Replace the run by the branch `ahead`.
+
+        The branch may have replaced the events of short arcs by a change of the method. `_take_events` then
+        returns this event, although it has already returned the replaced ones.
         """
         old = self.run.events
         new = ahead.events
@@ -381,7 +387,7 @@ class UnilateralSteps:
         self.ahead = None
 
     def _find_state(self, t: float) -> RunState:
-        """Return the run state at a time t (s) within the last step, or at the end of the run."""
+        """Return the run state at time t (s) within the last step; after the end, the last run state."""
         run = self.run
         if run.now.t == t or run.outcome:
             return run.now
@@ -397,11 +403,11 @@ class UnilateralSteps:
         return branch.now
 
     def _take_events(self) -> tuple[Event, ...]:
-        """Return the events since the last call, and discard the stored past of the run."""
+        """Return the events since the last call; discard the stored events and samples of the run."""
         run = self.run
         events = tuple(run.events[self.reported :])
-        # The branch has its own copies of the lists, which begin with the same past, and later becomes the
-        # run: what it has not forgotten would be copied from branch to branch.
+        # The branch has copies of these lists, and later becomes the run. Discard the past of the branch as
+        # well: otherwise it would be copied from branch to branch.
         past: list[tuple[list[Any], list[Any], int]] = []
         if self.ahead is not None:
             ahead = self.ahead

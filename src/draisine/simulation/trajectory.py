@@ -1,6 +1,4 @@
-"""The result of a run: arcs of continuous motion, the events between them, and their conversion to labelled
-data.
-"""
+"""The result of a run: arcs of continuous motion, events between them, and conversion to labelled data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 
 FORCE_VARIABLES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
-"""Names of observed variables that are undefined (NaN) on arcs shorter than the time resolution."""
+"""Names of variables that depend on contact forces; NaN on arcs shorter than the time resolution."""
 
 Key = tuple[str, str]
 """Identifier of a contact: name of the wheel, and name of the ground feature."""
@@ -47,8 +45,8 @@ TerrainMode = tuple[tuple[Key, str], ...]
 class GuardKind(IntEnum):
     """Kind of a guard function. An event occurs when the value of a guard becomes negative."""
 
-    LEAN = 0  # sine of the lean limit minus sine of the lean angle
-    OVERTURN = 1  # vertical component of the base's upright axis
+    LEAN = 0  # fall: sine of the lean limit minus sine of the lean angle
+    OVERTURN = 1  # fall: vertical component of the upright axis of the base
     GAP = 2  # m, gap of an open contact
     NORMAL_FORCE = 3  # N, normal force of a closed contact
     DEFLECTION = 4  # m, deflection of a compliant tyre, which has no constraint rows
@@ -114,8 +112,9 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class DenseOutput:
-    """Times, states and inputs of an arc at the Chebyshev nodes of its integration steps, from the dense
-    output of the integrator; they do not depend on the sample times.
+    """Dense output of an arc: times, states and inputs at the Chebyshev nodes of each integration step.
+
+    It does not depend on the sample times.
     """
 
     t: Floats  # (steps, nodes) s, times of the nodes
@@ -139,14 +138,13 @@ class DenseOutput:
 class Arc:
     """A smooth interval of a run in one contact mode.
 
-    There are three types of arcs, which differ in how they were integrated. All evaluations of a run use
-    this interface instead of the type:
+    Three types of arcs differ in the method of integration. Evaluations of a run use only this interface:
 
     * `BilateralArc`: ideal contacts, in minimal coordinates;
     * `contact.arc.UnilateralArc`: unilateral contacts between two events, in all speeds;
     * `contact.arc.SteppedArc`: time steps, or compliant ground.
 
-    A type defines `observations` or `observe_together`; each default follows from the other one.
+    A type defines `observations` or `observe_together`; the default of each calls the other one.
     """
 
     machine: Any  # compiled model, to whose equations of motion the states belong
@@ -155,7 +153,9 @@ class Arc:
     terrain: "Terrain | None"  # ground of unilateral contacts; None for bilateral contacts
     mode: Any  # contacts and their statuses
     dense: DenseOutput | None = None  # dense output of an adaptive integrator
-    stores_forces = False  # whether forces come with the samples and no contact is a constraint
+    stores_forces = (
+        False  # whether the arc stores forces with its samples; no contact is then a constraint
+    )
     time_stepped: "TimeStepped | None" = None  # step lengths and residuals of time steps
     grazes: tuple[tuple[float, Key], ...] = ()  # time (s) and names of grazing open contacts
 
@@ -164,14 +164,12 @@ class Arc:
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is not empty, but shorter than the time resolution, so that its forces are
-        unknown.
-        """
+        """Whether the arc has samples, but is shorter than the time resolution: its forces are unknown."""
         return False
 
     @property
     def t_before(self) -> Floats:
-        """The times (s) at which samples are evaluated; the last one lies just before an event."""
+        """The times (s) at which the samples are evaluated; the last one may be just before an event."""
         return self.t
 
     @cached_property
@@ -191,20 +189,18 @@ class Arc:
 
     @classmethod
     def examine(cls, arcs: "Sequence[Any]") -> list[ObservedArc]:
-        """Return the variables of arcs of this type that decide about the validity of their run."""
+        """Return the variables from which validity is assessed, for several arcs of this type."""
         return [arc.examine_samples() for arc in arcs]
 
     def examine_samples(self) -> ObservedArc:
-        """Return the variables at the samples that decide about the validity of the run."""
+        """Return the variables at the samples from which the validity of the run is assessed."""
         numbers = np.zeros(len(self.t), int)
         return ObservedArc(
             [self], self.t, self.y, dict(self.observations), numbers, self.redundant_rows()
         )
 
     def pose(self) -> tuple[Floats, Floats]:
-        """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
-        frame.
-        """
+        """Return orientation quaternions (4, times) and positions (3, times), m, of the user's base frame."""
         layout = self.machine.layout
         return self.y.T[layout.q], self.y.T[layout.p]
 
@@ -223,7 +219,7 @@ class Arc:
         return None
 
     def take(self, samples: slice, dense: DenseOutput | None = None) -> Self:
-        """Return the arc with some of its samples only, and with another dense output."""
+        """Return the arc with a slice of the samples, and with the given dense output."""
         arrays = {name: getattr(self, name) for name in self.sampled}
         fields: dict[str, Any] = {
             name: x[samples].copy() for name, x in arrays.items() if x is not None
@@ -269,8 +265,9 @@ class BilateralArc(Arc):
         return self.machine.observations(self.y, self.t, self.inputs.T, self.anchors)
 
     def examine_samples(self) -> ObservedArc:
-        """Return the outputs of `observe` at the nodes of the dense output, or at the samples without dense
-        output, and the violations of the constraints on the configuration.
+        """Return all variables from which the validity is assessed, with the violations of constraints.
+
+        They are evaluated at the nodes of the dense output, or at the samples if there is no dense output.
         """
         observed = super().examine_samples() if self.dense is None else self._examine_dense()
         observed.seen["violations"] = self._violations(*observed.settled)
@@ -285,8 +282,10 @@ class BilateralArc(Arc):
         return ObservedArc([self], self.dense.t, y, seen, numbers, self.redundant_rows())
 
     def _violations(self, t: Floats, y: Floats) -> Floats:
-        """Return the violations (constraints, times) of the constraints on the configuration: gaps of closed
-        contacts, distances of pins from their anchors, couplings and loops.
+        """Return the violations (constraints, times) of the constraints on the configuration.
+
+        They are gaps of closed contacts (m), distances of pins from their anchors (m), and residuals of
+        couplings and loops, at times t (s) and states y (times, n).
         """
         project = self.machine.project
         pinned = {} if self.anchors is None else {"anchors": self.anchors}
@@ -294,9 +293,7 @@ class BilateralArc(Arc):
         return np.asarray(project.batch(x)["residual"][:-1])  # last residual: quaternion length
 
     def pose(self) -> tuple[Floats, Floats]:
-        """Return orientation quaternions (4, times) and positions (3, times) of the user's reference
-        frame.
-        """
+        """Return orientation quaternions (4, times) and positions (3, times), m, of the user's base frame."""
         return self.machine.user_pose(*super().pose())
 
     def redundant_rows(self) -> list[str]:
@@ -374,17 +371,19 @@ class Trajectory:
         return replace(state, joints=names, speeds=tuple(model.speeds))
 
     def to_xarray(self, axes: Axes = "draisine") -> "xarray.Dataset":
-        """Return the run as a dataset: time first, with units and long names. Its attributes contain the
-        settings of the run. With `axes="benchmark"` signs are those of Meijaard et al. 2007 (x forward, y
-        to the right, z down); see `model.names`.
+        """Return the run as a dataset with units and long names; time is the first dimension.
+
+        The attributes contain the settings of the run. With `axes="benchmark"` the axes are those of Meijaard
+        et al. 2007: x forward, y to the right, z down; see `model.names`.
         """
         from draisine.simulation.dataset import make_dataset
 
         return make_dataset(self, axes)
 
     def to_pandas(self, axes: Axes = "draisine") -> "pandas.DataFrame":
-        """Return the run as a table: one row per time, one column per quantity, with names like `lean` and
-        `contact_force[rear, normal]`; `axes` as in `to_xarray`.
+        """Return the run as a table with one row per time and one column per scalar.
+
+        Columns have names such as `lean` and `contact_force[rear, normal]`. `axes` is that of `to_xarray`.
         """
         from draisine.simulation.dataset import make_table
 
@@ -397,7 +396,7 @@ class Trajectory:
         return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: "str | Path | None" = None, **options: Any) -> Any:
-        """Write the run as a film or as a page that replays it, or return the page for a notebook, see
+        """Write a film or a replay page of the run, or return the page for a notebook, see
         `draisine.animate`.
         """
         return draisine.animate(self, path, **({"terrain": self.terrain} | options))

@@ -1,9 +1,9 @@
 """Robot files as XML documents: reading, included files, numbers, and warnings that name the file.
 
-`read_root` returns the root element of a file or of XML text. `numbers` and `number` parse attributes; a
-malformed one is replaced by its default with a warning that names the element, because a single mistake in a
-large file must not prevent the rest from being read. `warn_once` reports an interpretation of the file, once
-until the file changes.
+`read_root` returns the root element of a file or of XML text. `numbers` and `number` parse attributes. They
+replace a malformed attribute by its default and warn with the name of the element: one mistake in a large
+file must not prevent the user from reading the rest. `warn_once` issues each warning once per version of the
+file.
 """
 
 import codecs
@@ -24,17 +24,16 @@ from draisine.errors import DataError, FileWarning, ModelError, check_file
 from draisine.model.body import MAX_NUMBER
 
 RIGHT_ANGLE_TOLERANCE = 2e-3
-"""Largest distance (rad) of an angle from a multiple of 90 degrees to which it is rounded.
+"""Angles within this distance (rad) of a multiple of 90 degrees are rounded to this multiple.
 
-Robot files contain rounded angles like 1.57 and 3.14.
-
+Robot files contain truncated angles such as 1.57 and 3.14, with errors of up to 1.6e-3 rad.
 """
 
 NOTED_ANGLE_CHANGE = 1e-5
-"""Smallest change of an angle (rad) that is reported; smaller ones are round-off of the file."""
+"""Smallest change (rad) of a rounded angle that causes a warning; smaller ones are round-off of the file."""
 
 MAX_INCLUDE_DEPTH = 20
-"""Largest nesting depth of included files; deeper nesting means that a file includes itself."""
+"""Largest nesting depth of included files; a deeper nesting is taken as a file that includes itself."""
 
 XML_DECLARATION = re.compile(r"<\?xml\s[^>]*\?>")
 """Pattern of the XML declaration, <?xml version="1.0"?>."""
@@ -70,7 +69,7 @@ def name_file(file: str | Path, round_angles: bool = True) -> Iterator[None]:
 
 
 def warn_once(text: str) -> None:
-    """Warn about an interpretation of the current file, once until the file changes."""
+    """Issue a `FileWarning` about the current file, once per version (modification time) of the file."""
     file, stamp = _CURRENT_FILE.get(("<robot>", 0))
     if (file, stamp, text) not in _WARNINGS_GIVEN:
         warnings.warn_explicit(text, FileWarning, file, 0)
@@ -118,7 +117,7 @@ def read_root(file: str | Path, tag: str) -> Element:
 
 
 def is_urdf(file: str) -> bool:
-    """Return whether a robot file is a URDF file, by its root element; files named .xml have both formats."""
+    """Return whether a robot file is URDF (root element <robot>); the suffix .xml does not decide."""
     return _parse(_read_text(file), f"{file:.200}").tag == "robot"
 
 
@@ -207,7 +206,7 @@ def _read_text(file: str) -> str:
 
 
 def square_angles(angles: Floats) -> Floats:
-    """Round angles (rad) near multiples of 90 degrees to these multiples, with a warning; return all angles.
+    """Return angles (rad), each rounded to a multiple of 90 degrees within `RIGHT_ANGLE_TOLERANCE`; warn.
 
     Files that are read with `round_angles=False` keep their angles.
 
@@ -228,10 +227,11 @@ def square_angles(angles: Floats) -> Floats:
 
 
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
-    """Parse `count` numbers from the `text` of an XML attribute.
+    """Parse `count` numbers from the `text` of an XML attribute; return them as an array (count,).
 
-    The default applies if the attribute is missing, and with a warning if it is malformed. An empty default
-    means that the attribute is required; `ModelError` is raised then. `where` names the element.
+    `where` names the element in messages. If the attribute is missing or malformed, return the default; warn
+    if it is malformed. If the default is empty, the attribute is required, and a `ModelError` is raised
+    instead.
 
     >>> numbers("1 2 3", 3, (0, 0, 0), "origin").tolist()
     [1.0, 2.0, 3.0]
@@ -273,7 +273,7 @@ def _parse_numbers(text: str, count: int, where: str) -> Floats:
 
 
 def find_numbers(attributes: Mapping[str, str], name: str, count: int, where: str) -> Floats | None:
-    """Parse numbers from an optional attribute; None if it is missing, or malformed with a warning."""
+    """Parse `count` numbers from an optional attribute; None if it is missing or malformed."""
     if name not in attributes:
         return None
     try:
@@ -284,12 +284,12 @@ def find_numbers(attributes: Mapping[str, str], name: str, count: int, where: st
 
 
 def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:
-    """Parse one number from the attributes of an XML element."""
+    """Parse one number from the attribute `name`; return the default if it is missing or malformed."""
     return float(numbers(attributes.get(name), 1, (default,), f"{where}, {name}")[0])
 
 
 def nonnegative(attributes: Mapping[str, str], name: str, where: str) -> float:
-    """Parse one number that must not be negative; zero if it is missing, or negative with a warning."""
+    """Parse one number of an attribute; zero if it is missing or, with a warning, negative."""
     value = number(attributes, name, 0.0, where)
     if value < 0.0:
         warn_once(f"{where}: {name} = {value:g} is negative; zero is used.")

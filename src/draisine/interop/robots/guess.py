@@ -1,10 +1,10 @@
 """Guesses of wheels, casters, sprung joints and servo joints of a robot file, as a proposal to be checked.
 
-Robot files do not declare these properties. The radius of a wheel is that of the largest round shape about
-its axle, the extent of its mesh, the radius of another wheel at the same height, or the height of its axle
-above the ground on which the other contacts lie. If the radius is only in a missing mesh, the wheel is a
-proposal without a contact (`Guess.unsure`). A note reports each guess, and each freely turning joint without
-a contact.
+Robot files do not declare these properties. The radius of a wheel is the first of these that exists: the
+radius of the largest round shape about its axle, the extent of its mesh, the radius of another wheel at the
+same height, and the height of its axle above the ground of the other contacts. If the radius is only in a
+missing mesh, the wheel is proposed without a contact (`Guess.unsure`). Notes report uncertain radii, and
+joints that turn freely without a contact.
 """
 
 import re
@@ -29,44 +29,46 @@ from draisine.interop.robots.robot import (
 )
 
 SPRING_DEFLECTION = 0.1
-"""Static deflection of guessed springs, as a fraction of the wheel's radius; typical of suspensions."""
+"""Static deflection of guessed springs under the weight, over the wheel's radius; typical of suspensions."""
 
 MAX_AXLE_OFFSET = 0.05
-"""Largest distance of a rolling shape's centre from the axle, as a fraction of the shape's radius."""
+"""Largest distance between an axle and the centre of a shape that rolls about it, over the shape's radius."""
 
 SAME_HEIGHT = 0.05
 """Largest height difference between the axles of wheels with equal radii, as a fraction of the radius."""
 
 MIN_LEVER_ARM = 0.01
-"""Smallest distance (m) between wheel and suspension hinge; a shorter one gives a vanishing stiffness."""
+"""Smallest lever arm (m) of a wheel about its suspension hinge; without it the stiffness could vanish."""
 
 MAX_ROUGH_GAP = 0.3
-"""Largest distance from the ground of a wheel whose radius is guessed from its inertia, over this radius.
+"""Largest gap (over the radius) between the ground and a wheel whose radius is guessed from its inertia.
 
-The disc with the inertia of a thin rim has sqrt(2) times its radius r: it reaches 0.29 sqrt(2) r too low.
+The solid disc with the inertia of a thin rim of radius r has the radius R = sqrt(2) r. Its lowest point is
+(sqrt(2) - 1) r = 0.29 R below the ground.
 """
 
 LARGEST_USUAL_RADIUS = 3.0
-"""Radius (m) above which a note asks for the unit of length; the largest wheels of vehicles have 2 m."""
+"""Largest plausible wheel radius (m); above it, a note says that the file must be in metres."""
 
 AS_DISC = "a solid disc of its mass and inertia"
-"""Text: origin of the radius of a wheel without a shape."""
+"""Text in notes: the radius of a wheel without a shape comes from mass and inertia."""
 
 ABOVE_GROUND = "the height of its axle above the ground of the other contacts"
-"""Text: origin of the radius of a wheel whose mesh is missing."""
+"""Text in notes: the radius of a wheel with a missing mesh comes from the height of the axle."""
 
 IN_MESH = "radius only in a mesh that was not found"
-"""Text: reason why a wheel is only proposed."""
+"""Text in notes: a wheel is proposed without a contact because its mesh is missing."""
 
 TOO_HIGH = "above the ground"
-"""Text: reason why a wheel that is above the ground in the zero configuration is only proposed."""
+"""Text in notes: a wheel is proposed without a contact because it does not reach the ground."""
 
 UPWARD_GRAVITY = "Gravity points upwards in this file: the wheels lift off the ground."
+"""Text in notes: the gravity vector of the file has a positive z component."""
 
 MECANUM_NOTE = "Rollers of mecanum wheels are not modelled: the wheels roll as plain wheels."
 
 ROLLING_NAME = re.compile("wheel|caster|tire|tyre|roller", re.IGNORECASE)
-"""Pattern of the names of links that roll."""
+"""Pattern in the names of links that are probably wheels, rollers or casters."""
 
 
 class RollingLink(NamedTuple):
@@ -162,10 +164,11 @@ def guess(robot: Robot) -> Guess:
 def _fit_rough_radii(
     links: Mapping[str, RobotLink], rolling: Mapping[str, RollingLink]
 ) -> dict[str, RollingLink]:
-    """Return the wheels, where those whose radius is guessed from inertia touch the ground of the others.
+    """Return the wheels after a check of the radii that were guessed from inertia.
 
-    Links that would be far above or below this ground are not wheels: arms and pulleys without a shape turn
-    freely as wheels do.
+    The other wheels define the height of the ground. A small gap to the ground is closed by a change of the
+    guessed radius. A link far above or below the ground is not a wheel: it may be an arm or a pulley, which
+    also turns freely.
     """
     shaped = {n: wheel for n, wheel in rolling.items() if wheel.reason != AS_DISC}
     if not shaped:
@@ -183,7 +186,10 @@ def _fit_rough_radii(
 
 
 def _rollers(links: Mapping[str, RobotLink], rolling: Iterable[str]) -> dict[str, str]:
-    """Return the wheel of each roller: a link on a hinge across the axle of an omnidirectional wheel."""
+    """Return the omnidirectional wheel of each roller, by name of the roller.
+
+    A roller is a link on a hinge across the axle of its wheel.
+    """
     rollers = {}
     for name in rolling:
         parent = links.get(links[name].parent)
@@ -208,7 +214,7 @@ def _omni_wheels(
     rollers: Mapping[str, str],
     rolling: Mapping[str, RollingLink],
 ) -> dict[str, RollingLink]:
-    """Return the omnidirectional wheels by link; their radius is the outer radius of the rollers."""
+    """Return the omnidirectional wheels by link; the rollers define their outer radius (m)."""
     wheels: dict[str, RollingLink] = {}
     for name, hub in rollers.items():
         along = links[hub].axis / np.linalg.norm(links[hub].axis)
@@ -221,10 +227,9 @@ def _omni_wheels(
 
 
 def _base_joints(robot: Robot) -> dict[str, str]:
-    """Return the child links of the joints between a fixed base and the first links with mass, by joint.
+    """Return the joints that move a robot relative to a fixed base, as pairs joint -> child link.
 
-    These joints are the robot's degrees of freedom in the world, such as two slides and a hinge for planar
-    motion.
+    They lie between the base and the first links with mass. Planar motion has two slides and a hinge.
     """
     if robot.base != "fixed":
         return {}
@@ -236,7 +241,7 @@ def _base_joints(robot: Robot) -> dict[str, str]:
 
 
 def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
-    """Return the link names of each rigid body, by the name of its first link (the one with the joint)."""
+    """Return the names of the links of each rigid body; the key is the link with the joint of the body."""
     first: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     for link in robot.links:  # parents first
@@ -246,7 +251,7 @@ def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
 
 
 def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> RollingLink | None:
-    """Return the guessed wheel of a rigid body with a horizontal hinge; None if it does not roll."""
+    """Return the guessed wheel of a rigid body, whose first link has the hinge; None if it is not a wheel."""
     link = parts[0]
     named = any(ROLLING_NAME.search(part.name) for part in parts)
     if not turns_about_axle(link) or not (named or _turns_fully(link)):
@@ -281,7 +286,7 @@ def _disc_radius(mass: Mass, along: Floats) -> float:
 
 
 def _mesh_radius(mesh: MeshShape, through: Floats, along: Floats) -> float | None:
-    """Return the largest distance of a mesh from an axis, m; None with a warning if it cannot be read."""
+    """Return the largest distance (m) of a mesh from an axis; warn and return None if it cannot be read."""
     assert mesh.path is not None
     try:
         vertices = read_vertices(mesh.path) * mesh.scale
@@ -293,7 +298,7 @@ def _mesh_radius(mesh: MeshShape, through: Floats, along: Floats) -> float | Non
 
 
 def _may_roll(parts: Sequence[RobotLink]) -> bool:
-    """Return whether a body with meshes only may be a wheel, judged by its name or its unlimited hinge."""
+    """Return whether a body with meshes only may be a wheel, by its name or its hinge without limits."""
     link = parts[0]
     only_meshes = any(part.meshes for part in parts) and not any(part.rounds for part in parts)
     named = any(ROLLING_NAME.search(part.name) for part in parts)
@@ -303,7 +308,7 @@ def _may_roll(parts: Sequence[RobotLink]) -> bool:
 def _same_height(
     links: Mapping[str, RobotLink], rolling: Mapping[str, RollingLink], unknown: Iterable[str]
 ) -> dict[str, RollingLink]:
-    """Return the wheels of unknown radius that get the radius of a wheel whose axle has the same height."""
+    """Return wheels for the links `unknown`, with the radius of a wheel whose axle has the same height."""
     wheels = {}
     for name in unknown:
         height = float(links[name].frame.p[2])
@@ -327,7 +332,9 @@ def _propose_radius(parts: Sequence[RobotLink]) -> RollingLink:
 def _above_ground(
     links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], unknown: Iterable[str]
 ) -> dict[str, RollingLink]:
-    """Return the wheels of unknown radius that get the height of their axle above the ground as radius."""
+    """Return wheels for the links `unknown`: the radius is the height of the axle above the ground of
+    `wheels`.
+    """
     named = [name for name in unknown if name not in wheels and ROLLING_NAME.search(name)]
     if not wheels:
         return {}
@@ -365,7 +372,10 @@ def _on_ground(
 
 
 def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink | None:
-    """Return the wheel of the largest shape of a link that is round about the body's axle; None without."""
+    """Return the wheel of the largest shape of `part` that is round about the axle; None if there is none.
+
+    `link` is the link of the body with the hinge, and `along` the unit vector of the axle, (3,).
+    """
     whose = "its" if part is link else f"{part.name}'s"
     for shape in sorted(part.rounds, key=lambda shape: -shape.radius):
         if not _distance(shape.centre, link.through, along) < MAX_AXLE_OFFSET * shape.radius:
@@ -393,7 +403,7 @@ def _feet(links: Iterable[RobotLink]) -> dict[str, RollingLink]:
 def _casters(
     links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], others: Iterable[RobotLink]
 ) -> dict[str, RollingLink]:
-    """Return the elongated shapes that touch the ground on which the wheels stand, as casters by link.
+    """Return the cylinders, capsules and boxes that touch the ground of the wheels, as casters by link.
 
     Each shape is replaced by a ball that touches the ground at the middle of its lowest face or line.
     """
@@ -414,7 +424,7 @@ def _casters(
 
 
 def _extents(link: RobotLink) -> list[tuple[Floats, float, str]]:
-    """Return centre (3,), half of the height (m) and label of each elongated shape of a link."""
+    """Return centre (3,) (m), half the height (m) and name of each box and each lying cylinder of a link."""
     extents = []
     for shape in link.rounds:
         # An upright cylinder is a leg or a bumper.
@@ -426,7 +436,7 @@ def _extents(link: RobotLink) -> list[tuple[Floats, float, str]]:
 
 
 def _in_link(link: RobotLink, point: Floats) -> tuple[float, ...]:
-    """Convert a point (3,) from the zero configuration's global frame to the frame of a link, m."""
+    """Convert a point (3,) (m) from the global frame of the zero configuration to the frame of a link."""
     return tuple((link.frame.R.T @ (point - link.frame.p)).round(6).tolist())
 
 
@@ -436,7 +446,7 @@ def _distance(point: Floats, through: Floats, along: Floats) -> float:
 
 
 def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
-    """Return whether mass and inertia are symmetric about an axis, like those of a disc."""
+    """Return whether the mass distribution of a body is that of a disc about an axis, within tolerances."""
     if not mass.mass > 0.0:
         return False
     R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
@@ -452,7 +462,7 @@ def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
 def _lowest(
     links: Mapping[str, RobotLink], candidates: Mapping[str, RollingLink]
 ) -> dict[str, RollingLink]:
-    """Return the candidates whose lowest point is at most half a radius above that of the lowest one."""
+    """Return the candidates whose lowest point is less than half a radius above the lowest of all points."""
     bottoms = {n: _bottom(links[n], wheel) for n, wheel in candidates.items()}
     ground = min(bottoms.values(), default=0.0)
     return {n: w for n, w in candidates.items() if bottoms[n] - ground < 0.5 * w.radius}
@@ -474,7 +484,8 @@ def _springs(
     wheels: Mapping[str, RollingLink],
     free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return springs and dampers by joint, for joints that allow wheels to move vertically, except `free`.
+    """Return springs and dampers by joint, for all joints that allow a wheel to move vertically except
+    `free`.
 
     Each spring carries its wheel's share of the weight. Each damper has half of the critical damping unless
     the file states a damping.
@@ -505,7 +516,7 @@ def _passes_through(link: RobotLink, wheel_link: RobotLink, wheel: RollingLink) 
 
 
 def _arm(link: RobotLink, wheel: Floats) -> float:
-    """Return the distance of a wheel from the hinge that allows it to move vertically, m."""
+    """Return the distance (m) of a wheel centre (3,) from a suspension hinge, at least `MIN_LEVER_ARM`."""
     along = link.axis / np.linalg.norm(link.axis)
     return max(_distance(wheel, link.through, along), MIN_LEVER_ARM)
 
@@ -559,7 +570,7 @@ def _notes_on_joints(
     rollers: Container[str],
     held: Container[str],
 ) -> list[str]:
-    """Return sentences about joints that turn freely without a contact, and about special wheels."""
+    """Return sentences about joints that turn freely without a contact, and about mecanum wheels."""
     notes: list[str] = []
     links = {link.name: link for link in robot.links}
     if robot.base == "fixed" and not wheels:

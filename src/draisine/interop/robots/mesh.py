@@ -1,7 +1,8 @@
 """Vertices of mesh files in the formats STL, OBJ and COLLADA (DAE), for the size of wheels.
 
-Often the mesh is the only source for the radius of a wheel. Only vertices are read: connectivity, normals and
-materials do not matter for the extent of a shape. General mesh libraries need further packages for COLLADA.
+Often the mesh is the only source for the radius of a wheel. The readers ignore connectivity, normals and
+materials, which do not affect the extent of a shape. No mesh library is used, because such libraries need
+further packages for COLLADA.
 """
 
 from collections.abc import Callable
@@ -72,7 +73,7 @@ def _read_obj(data: bytes) -> Floats:
 
 
 def _rows(data: bytes, keyword: bytes) -> Floats:
-    """Return the three numbers after the keyword on each line that begins with it, (lines, 3)."""
+    """Return the three numbers after the keyword of each line that begins with the keyword, (lines, 3)."""
     words = (line.split() for line in data.splitlines())
     rows = [[float(word) for word in row[1:4]] for row in words if row[:1] == [keyword]]
     return np.array(rows, float).reshape(-1, 3)
@@ -102,7 +103,7 @@ def _read_dae(data: bytes) -> Floats:
 
 
 def _dae_positions(root: Element) -> dict[str, Floats]:
-    """Return the vertex positions (n, 3) of each geometry of a COLLADA file, by its id."""
+    """Return the vertex positions (n, 3) of each geometry of a COLLADA file, by the id of the geometry."""
     positions: dict[str, Floats] = {}
     for geometry in root.findall("library_geometries/geometry"):
         sources = {source.get("id", ""): source for source in geometry.findall("mesh/source")}
@@ -115,7 +116,7 @@ def _dae_positions(root: Element) -> dict[str, Floats]:
 
 
 def _dae_transform(node: Element) -> Floats:
-    """Return the homogeneous transform (4, 4) of a COLLADA node, the product of its child transforms."""
+    """Return the homogeneous transform (4, 4) of a COLLADA node: the product of its matrix elements."""
     transform = np.eye(4)
     for element in node:
         if element.tag not in ("matrix", "translate", "scale", "rotate"):

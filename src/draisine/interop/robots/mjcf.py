@@ -1,10 +1,10 @@
 """Robots from MuJoCo's MJCF files, with separately declared wheels.
 
-Bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and ellipsoids), default classes,
-included files, couplings of joints, gravity compensation, the limits of actuators and the usual sensors are
-read. MuJoCo's contacts are not modelled; the caller declares rolling contacts. A warning reports elements
-that are not modelled, so that the rest of the robot can be used. MuJoCo's own compiler stops at a missing
-mesh; this reader does not need meshes. The format:
+The reader supports bodies, joints, inertias (stated, or of boxes, spheres, cylinders, capsules and
+ellipsoids), default classes, included files, couplings of joints, gravity compensation, the limits of
+actuators and the usual sensors. It does not model the contacts of MuJoCo; the caller declares rolling
+contacts. It warns about elements that it does not model, and reads the rest of the robot. It does not need
+mesh files, whereas MuJoCo's own compiler stops at a missing one. The format:
 https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
@@ -63,12 +63,13 @@ SOLID_SHAPES = {
     "cylinder": ((0, 0, 1), 2.0 * np.pi, (0.25, 0.25, 1.0 / 3.0)),
     "box": ((0, 1, 2), 8.0, (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)),
 }
-"""Solid shapes of geoms by type: (indices of the sizes that are half-axes, volume, mean squares of the
-coordinates); volume and mean squares are those for unit half-axes.
+"""Solid shapes of geoms by type: (indices of the half-axes in `size`, volume, mean squared coordinates).
+
+Volume and mean squared coordinates are those of the shape with unit half-axes.
 """
 
 SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "ellipsoid": 3}
-"""Number of sizes of geoms by type."""
+"""Number of entries of the attribute `size` of a geom that are used, by type of the geom."""
 
 UNSUPPORTED_ATTRIBUTES = {
     "option": ("density", "viscosity", "wind"),
@@ -76,22 +77,22 @@ UNSUPPORTED_ATTRIBUTES = {
     "joint": ("springdamper",),
     "geom": ("shellinertia",),
 }
-"""Attributes that would change the motion and are not modelled, by element."""
+"""Attributes with an effect on the motion that the reader does not model, by tag of the element."""
 
 FREE_JOINT_ATTRIBUTES = ("damping", "armature", "frictionloss", "stiffness")
-"""Attributes of a free joint that would change the motion and are not modelled."""
+"""Attributes of a free joint with an effect on the motion that the reader does not model."""
 
 NEUTRAL_VALUE = re.compile(r"[0. ]+|-1|false|enable|local")
-"""Pattern of the values for which an unsupported attribute has no effect."""
+"""Pattern of the values without effect: an unsupported attribute with such a value needs no warning."""
 
 UNSUPPORTED_ELEMENTS = ("attach", "composite", "flexcomp", "deformable")
-"""Elements that contain bodies or couple them and are not modelled."""
+"""Tags of elements that contain or couple bodies; the reader warns about them and does not model them."""
 
 SERVOS = {"position": "position", "intvelocity": "position", "velocity": "speed"}
-"""Kind of servo of actuators, by tag."""
+"""Quantity that a servo actuator controls (position or speed), by tag of the actuator."""
 
 TENDON_EFFECTS = ("stiffness", "damping", "frictionloss", "range", "armature")
-"""Attributes by which a tendon without an actuator exerts forces on joints."""
+"""Attributes that make a tendon exert passive forces on joints; the reader does not model them."""
 
 BALL_AXES = (("_x", (1, 0, 0)), ("_y", (0, 1, 0)), ("_z", (0, 0, 1)))
 """Suffixes and axes of the three hinges that replace a ball joint."""
@@ -164,7 +165,7 @@ def parse_mjcf(file: str | Path, round_angles: bool = True) -> Robot:
 
 
 def _robot(root: Element, folder: Path) -> Robot:
-    """Return the robot in <worldbody>; if there are several, that with the most bodies."""
+    """Return the robot in <worldbody>; among several robots, the one with the most bodies."""
     _note_unsupported(root)
     reader = _MjcfReader(root, folder)
     for section in root.findall("worldbody"):
@@ -226,7 +227,7 @@ def _is_free(body: Element) -> bool:
 
 
 def _scale_mass(links: list[RobotLink], root: Element) -> list[RobotLink]:
-    """Return the links with masses scaled to the total mass of <compiler settotalmass="...">, if stated."""
+    """Return the links, scaled to the total mass (kg) of <compiler settotalmass="..."> if stated."""
     where = "<compiler>, settotalmass"
     target = number(_merged(root, "compiler"), "settotalmass", -1.0, where)
     total = sum(link.mass.mass for link in links)
@@ -265,7 +266,7 @@ def _equalities(root: Element, links: list[RobotLink]) -> list[Mimic]:
 
 
 def _note_unsupported(root: Element) -> None:
-    """Warn about elements and attributes that would change the motion and are not modelled."""
+    """Warn about elements and attributes with an effect on the motion that the reader does not model."""
     if _merged(root, "compiler").get("coordinate", "local") != "local":
         raise ModelError(
             "<compiler coordinate='global'> is not supported, as in MuJoCo since version 2.3.4. Load and "
@@ -286,7 +287,7 @@ def _note_unsupported(root: Element) -> None:
 
 
 def _note_attributes(tag: str, attributes: Attributes, names: Iterable[str]) -> None:
-    """Warn about attributes with an effect that is not modelled."""
+    """Warn about each of the attributes `names` whose value has an effect; the reader does not model them."""
     for name in names:
         if not NEUTRAL_VALUE.fullmatch(attributes.get(name, "0")):
             label = f"{tag} {attributes.get('name', '')}".rstrip()
@@ -398,7 +399,10 @@ class _MjcfReader:
         return copies
 
     def _full(self, element: Element, around: str) -> dict[str, str]:
-        """Return the attributes of an element, completed by the defaults of its class."""
+        """Return the attributes of an element, completed by the defaults of its class.
+
+        `around` is the class of the enclosing element, which applies if the element has no class.
+        """
         name = element.get("class", around)
         if name not in self.defaults:
             hint = did_you_mean(name, self.defaults)
@@ -409,7 +413,10 @@ class _MjcfReader:
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
     def children(self, element: Element, tag: str, outer: LinkFrame, around: str) -> list[_Placed]:
-        """Return the child elements with a tag, including those inside <frame> elements."""
+        """Return the child elements with a tag, including those inside <frame> elements.
+
+        `outer` is the frame and `around` the default class of the parent element.
+        """
         placed = []
         stack = [_Placed(element, outer, around)]
         while stack:
@@ -552,7 +559,7 @@ class _MjcfReader:
     def _jointed(
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
     ) -> RobotLink:
-        """Return a link with the hinge or slide, stated in a frame, that connects it to its parent."""
+        """Return a link with the hinge or slide to its parent; the joint's coordinates refer to `frame`."""
         where = f"joint {joint.get('name', name)!r}"
         kind = joint.get("type", "hinge")
         unit = self.unit if kind == "hinge" else 1.0
@@ -631,7 +638,7 @@ class _MjcfReader:
     def _geoms(
         self, body: Element, frame: LinkFrame, around: str
     ) -> Iterator[tuple[Attributes, LinkFrame]]:
-        """Yield the full attributes of each geom of a body, and the geom's frame; omit malformed geoms."""
+        """Yield attributes (with defaults) and frame of each geom of a body; leave out malformed geoms."""
         where = f"geom of body {body.get('name')!r}"
         for placed in self.children(body, "geom", frame, around):
             geom = self._full(placed.element, placed.around)
@@ -677,7 +684,7 @@ class _MjcfReader:
                 yield BodyBox(box.p, box.R * _sizes(geom, 3, where))
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
-        """Return the mass properties of a body in the zero configuration, with the file's lower bounds."""
+        """Return the mass properties of a body in the zero configuration; <compiler> may state minima."""
         stated = self._stated_mass(body, frame, around)
         if stated.mass < 0.0:
             name = body.get("name")
@@ -694,7 +701,9 @@ class _MjcfReader:
         return Mass(max(stated.mass, least_mass), stated.com, axes * moments @ axes.T)
 
     def _stated_mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
-        """Return the stated mass properties of a body in the zero configuration, else those of its geoms."""
+        """Return the mass properties of a body in the zero configuration: those of <inertial>, or of its
+        geoms.
+        """
         inertial = body.find("inertial")
         where = f"body {body.get('name')!r}"
         if inertial is None and self.geoms == "false":
@@ -717,8 +726,10 @@ class _MjcfReader:
         return stated_mass(mass, tensor, principal)
 
     def _shape(self, attributes: Attributes, shape: LinkFrame, where: str) -> Mass:
-        """Return the mass properties of a geom of uniform density with a given frame."""
-        # A shape that is fitted to a mesh has the size of the mesh.
+        """Return the mass properties of a geom of uniform density, in the zero configuration; `shape` is its
+        frame.
+        """
+        # MuJoCo fits a shape with the attribute `mesh` to the mesh: its size is not in the file.
         kind = "mesh" if "mesh" in attributes else attributes.get("type", "sphere")
         # MuJoCo's default density is that of water, 1000 kg/m3.
         density = number(attributes, "density", 1000.0, where)
@@ -726,7 +737,7 @@ class _MjcfReader:
         if (density if stated is None else stated[0]) == 0.0:
             return Mass()
         if kind not in (*SOLID_SHAPES, "capsule"):
-            if kind not in ("plane", "hfield"):  # grounds have no mass
+            if kind not in ("plane", "hfield"):  # planes and height fields have no mass
                 warn_once(
                     f"{where}: the mass of a {kind} is not known and left out; add <inertial>."
                 )
@@ -742,7 +753,7 @@ class _MjcfReader:
 
 
 def _linear(joint: Attributes, name: str, where: str) -> Attributes:
-    """Return an attribute without the coefficients of higher order that may follow the linear one."""
+    """Return an attribute with its linear coefficient only; warn about nonlinear coefficients."""
     words = joint.get(name, "0").split()
     if any(number({name: word}, name, 0.0, where) for word in words[1:]):
         warn_once(f"{where}: the nonlinear part of {name} = {joint[name]!r} is not modelled.")
@@ -787,7 +798,7 @@ def _single_axes(joint: Attributes, body: str) -> list[Attributes]:
 
 
 def _sizes(attributes: Attributes, count: int, where: str) -> Floats:
-    """Return `count` sizes (m) of a geom; if the geom has two end points, their distance is its length.
+    """Return `count` sizes (m) of a geom; if `fromto` states two end points, half their distance is the last.
 
     Sizes that a geom does not use are ignored, as MuJoCo does.
     """

@@ -1,9 +1,9 @@
 """Vehicles from robot files: a tree of links with joints, and wheels that are declared separately.
 
-`urdf` and `mjcf` read their files into a `Robot`. `robot_vehicle` merges links without a joint with their
-parents, converts joints to screw axes in the zero configuration and `mimic` joints to coupling constraints,
-places the wheels on the ground, and adds properties that these formats cannot express: rolling wheels,
-springs and prescribed motions of joints. `guess` proposes such properties.
+`urdf` and `mjcf` read robot files into a `Robot`. `robot_vehicle` makes a vehicle of it in four steps: it
+merges links without a joint with their parents, converts joints to screw axes in the zero configuration and
+`mimic` joints to coupling constraints, places the wheels on the ground, and adds properties that robot files
+cannot express: rolling wheels, springs and prescribed motions of joints. `guess` proposes such properties.
 """
 
 import itertools
@@ -41,21 +41,26 @@ from draisine.model.surface import Disc, Round, Surface
 GROUND_TOLERANCE = 2.5e-3
 """Largest height difference (m) between the lowest points of wheels and casters on the same ground plane.
 
-Robot files have differences of 3 um (rounding) to 2 mm (clearance of a caster).
-
+Differences in public robot files range from 3 um (rounding) to 2 mm (clearance of a caster).
 """
 
 MAX_RADIUS_CHANGE = 0.05
-"""Largest change of a wheel's radius to reach the ground, as a fraction of the radius."""
+"""Largest enlargement of a turning wheel that makes it reach the ground, over its radius."""
 
 ROUND_WHEEL_TOLERANCE = 0.05
-"""Largest asymmetry of a wheel that is removed, as a fraction of its axial moment of inertia and radius."""
+"""Largest asymmetry of a wheel that is corrected.
+
+Bound of the deviation of the inertia tensor, over the axial moment of inertia, and of the offset of the
+centre of mass from the axle, over the radius.
+"""
 
 NEGLIGIBLE_GYRATION = 1e-6
-"""Radius of gyration (m) below which a negative moment of inertia counts as round-off."""
+"""Negative moments of inertia down to -mass times the square of this length (m) are round-off of CAD
+programs.
+"""
 
 MAX_STEM = 80
-"""Number of characters that a shortened name keeps; a suffix may follow (`NAME_PATTERN` allows 100)."""
+"""Length of a shortened name in characters; it leaves room for a suffix (`NAME_PATTERN` allows 100)."""
 
 ROBOT_JOINTS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
 """Joint class for each value of `RobotLink.kind`."""
@@ -121,7 +126,7 @@ class RoundShape(NamedTuple):
 
 
 class MeshShape(NamedTuple):
-    """A mesh of a file, of which only the extent is used."""
+    """A mesh of a robot file; only its extent is used."""
 
     name: str  # name of the mesh in the robot file
     path: Path | None  # path of the mesh file; None if it was not found
@@ -152,7 +157,7 @@ class RobotLink:
     rounds: tuple[RoundShape, ...] = ()
     boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
     meshes: tuple[MeshShape, ...] = ()
-    limited: bool = False  # whether the joint has limits, even if the file does not state them
+    limited: bool = False  # whether the joint has limits; their values may be missing
     limits: tuple[float, float] | None = None  # lower and upper joint limit, rad or m
     motor: Motor | None = None  # limits of the drive; None if the file states none
     gravity_compensation: float = 0.0  # fraction of the weight that a drive cancels
@@ -206,7 +211,7 @@ class RobotWheel:
 JOINT_PROPERTIES = (
     "spring", "damper", "rest", "armature", "friction", "motion", "stops", "motor",
 )  # fmt: skip
-"""Names of the joint properties that an argument `joints` can set instead of the file."""
+"""Names of the joint properties that the argument `joints` of the readers can set."""
 
 
 def robot_vehicle(
@@ -216,10 +221,10 @@ def robot_vehicle(
 ) -> Vehicle:
     """Build a vehicle from the content of a robot file and its declared wheels.
 
-    A wheel has its centre at the origin of its link, unless its `RobotWheel` states another one, and rolls
-    about the axis of its joint. If other wheels turn, a wheel that cannot turn about a horizontal axis is a
-    caster: it slides. Wheels within `GROUND_TOLERANCE` of the lowest one are lowered onto the ground. Limits
-    of joints are stops in runs on a terrain. Limits of motors apply to inputs and control laws.
+    The centre of a wheel is at the origin of its link, unless its `RobotWheel` states another centre. The
+    wheel rolls about the axis of its joint. A wheel without a horizontal hinge is a caster, which slides, if
+    another wheel has one. Wheels within `GROUND_TOLERANCE` of the lowest wheel are lowered onto the ground.
+    Limits of joints are stops in runs on a terrain. Limits of motors apply to inputs and control laws.
 
     Parameters
     ----------
@@ -301,11 +306,11 @@ def turns_about_axle(link: RobotLink) -> bool:
 
 
 def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
-    """Return a robot in which joints that move no mass are fixed: their equations would be singular.
+    """Return a robot in which all joints that move no mass are fixed: their equations would be singular.
 
-    A hinge may also move an inertia without a mass, or an armature. Such joints belong to virtual wheels or
-    to frames of motion planners. If several joints mimic a fixed joint, the first of them becomes the leader
-    of the others.
+    Such joints belong to virtual wheels or to frames of motion planners. A hinge stays if it moves an inertia
+    without a mass; a joint with an armature stays. If several joints mimic a joint that is fixed here, the
+    first of them becomes the leader of the others.
     """
     massive = set(wheels)  # names of links that move a mass
     inert = set(wheels)  # names of links that move a mass or an inertia
@@ -340,7 +345,7 @@ def fix_massless_joints(robot: Robot, wheels: Mapping[str, Any]) -> Robot:
 
 
 def _couplings(mimics: Sequence[Mimic], changes: Mapping[str, Mapping[str, Any]]) -> list[Coupling]:
-    """Return the coupling constraints of mimic joints, except joints with a prescribed motion."""
+    """Return the coupling constraints of mimic joints; a mimic joint with a prescribed motion has none."""
 
     def constraint(mimic: Mimic) -> Callable[[Any, Any], Any]:
         return lambda r, leader: r - mimic.factor * leader - mimic.offset
@@ -381,10 +386,10 @@ def _bottom(link: RobotLink, wheel: RobotWheel) -> float:
 def _level(
     rolling: Mapping[str, RobotWheel], links: Mapping[str, RobotLink], turning: set[str]
 ) -> dict[str, RobotWheel]:
-    """Return the wheels by link, where all wheels within `GROUND_TOLERANCE` of the lowest touch one plane.
+    """Return the wheels by link; wheels within `GROUND_TOLERANCE` of the lowest point touch the same plane.
 
-    The radius of a turning wheel is enlarged, because a lower centre would make it eccentric. The centre of a
-    caster is lowered.
+    To reach this plane, a wheel in `turning` gets a larger radius, because a lower centre would make it
+    eccentric. A caster gets a lower centre.
     """
     bottoms = {n: _bottom(links[n], wheel) for n, wheel in rolling.items()}
     lowest = min(bottoms.values(), default=0.0)
@@ -421,7 +426,7 @@ def ground_tolerance(radius: float, turns: bool) -> float:
 
 
 def _enlarged(surface: Any, growth: float) -> Any:
-    """Return a round surface, or a radius (m), enlarged by the length `growth` (m)."""
+    """Return a round surface, or a plain radius (m), with its radius enlarged by `growth` (m)."""
     if isinstance(surface, Round):
         return replace(surface, radius=surface.radius + growth)
     return float(surface) + growth
@@ -430,7 +435,9 @@ def _enlarged(surface: Any, growth: float) -> Any:
 def _masses(
     links: Sequence[RobotLink], body_of: Mapping[str, str], radii: Mapping[str, float]
 ) -> dict[str, Mass]:
-    """Return the mass properties of each body, the sum of its links; wheels are made symmetric."""
+    """Return the mass properties of each body: the sum over its links. Almost symmetric wheels become
+    symmetric.
+    """
     masses: dict[str, Mass] = {}
     for link in links:
         body = body_of[link.name]
@@ -444,13 +451,13 @@ def _masses(
 def _boxes(
     name: str, links: Sequence[RobotLink], body_of: Mapping[str, str], lift: Floats
 ) -> tuple[BodyBox, ...]:
-    """Return the boxes of all links of a body, in the lifted zero configuration."""
+    """Return the boxes of all links of the body `name`, moved by the displacement `lift` (3,) (m)."""
     boxes = [box for link in links if body_of[link.name] == name for box in link.boxes]
     return tuple(BodyBox(box.centre + lift, box.ways) for box in boxes)
 
 
 def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
-    """Return the mass properties of a wheel; make them symmetric about the axle if they are almost so."""
+    """Return the mass properties of a wheel, symmetric about its axle if the asymmetry is small."""
     # An asymmetric wheel is unbalanced: the vehicle would have no steady motion.
     along = link.axis / np.linalg.norm(link.axis)
     P = np.eye(3) - np.outer(along, along)
@@ -526,7 +533,7 @@ def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
 
 
 def _axle(link: RobotLink) -> Floats:
-    """Return the unit vector (3,) of a wheel's axle; that of a caster is an arbitrary horizontal one."""
+    """Return the axle of a wheel, a unit vector (3,); for a caster, an arbitrary horizontal direction."""
     if turns_about_axle(link):
         return link.axis
     across = link.frame.R[:, 1]
@@ -553,7 +560,7 @@ def _reach(name: str, wheel: RobotWheel) -> float:
 
 
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
-    """Return links whose joints have names; joints without a name get that of their link."""
+    """Return links whose joints all have names; a joint without a name gets the name of its link."""
     return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
 
 
@@ -589,7 +596,7 @@ def make_names_valid(robot: Robot) -> Robot:
 
 
 def _new_names(names: Sequence[str], kind: str, reserved: Container[str]) -> dict[str, str]:
-    """Return valid names for those that are invalid or reserved, with a warning for each."""
+    """Return a valid name for each invalid or reserved name (old -> new); warn about each change."""
     taken = set(names)
     renamed: dict[str, str] = {}
     for name in names:
@@ -606,7 +613,9 @@ def _new_names(names: Sequence[str], kind: str, reserved: Container[str]) -> dic
 
 
 def note_friction(where: str, friction: float, kind: str) -> float:
-    """Return the dry friction of a joint (N m or N); warn that the sticking joint is elastic."""
+    """Return the dry friction of a joint (N m or N); if nonzero, warn that the joint deflects while it
+    sticks.
+    """
     if friction != 0.0:
         deflection = f"{StickingFriction.deflection:g} {'m' if kind == 'slide' else 'rad'}"
         warn_once(

@@ -24,16 +24,16 @@ MAX_NAME = 100
 """Largest number of characters in the name of a sensor, as `NAME_PATTERN` allows."""
 
 INERTIAL = ("accelerometer", "gyro")
-"""MJCF sensors that an IMU contains, by tag."""
+"""Tags of the MJCF sensors that one IMU replaces."""
 
 OF_JOINTS = ("jointpos", "jointvel", "jointactuatorfrc")
-"""MJCF sensors that a joint sensor contains, by tag."""
+"""Tags of the MJCF sensors that one joint sensor replaces."""
 
 OF_FRAMES = ("framepos", "framequat")
-"""MJCF sensors that a pose sensor contains, by tag."""
+"""Tags of the MJCF sensors that one pose sensor replaces."""
 
 IMU_GROUPS = {"angular_velocity": "angular_velocity", "linear_acceleration": "specific_force"}
-"""Group of channels of `Imu` for each element of a Gazebo IMU."""
+"""Name of the channel group of `Imu`, by tag of the element in a Gazebo IMU."""
 
 
 def read_mjcf_sensors(
@@ -41,7 +41,7 @@ def read_mjcf_sensors(
     links: Sequence["RobotLink"],
     sites: Mapping[str, tuple[str, "LinkFrame"]],
 ) -> tuple[list[Any], list[str]]:
-    """Return the sensors of an MJCF file, and notes about those without a counterpart.
+    """Return the sensors of an MJCF file, and notes about sensors that draisine does not have.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def read_mjcf_sensors(
     links
         Links of the robot.
     sites
-        Name of the link and frame in the zero configuration of each site, by name.
+        Sites by name: (name of the link, frame of the site in the zero configuration).
     """
     frames = {link.name: (link.name, link.frame) for link in links}
     joints = {link.joint for link in links if link.kind}
@@ -135,12 +135,12 @@ def _gazebo_imu(name: str, link: str, frame: "LinkFrame", element: Element) -> I
 
 
 def _valid(name: str) -> str:
-    """Return a name without characters that results cannot contain."""
+    """Return a name in which underscores replace slashes and control characters, for use in results."""
     return re.sub(r"[/\x00-\x1f\x7f]", "_", name)[:MAX_NAME]
 
 
 def _note(names: Iterable[str]) -> list[str]:
-    """Return a sentence about sensors that are not read; empty without any."""
+    """Return a list with one sentence about the sensors that were not read; an empty list if all were."""
     labels = list(names)
     shown = ", ".join(labels[:3]) + (", ..." if len(labels) > 3 else "")
     text = f"<sensor>: {shown} not read; add sensors to the model (draisine.mechanics.sensors)."
@@ -169,7 +169,9 @@ def place_sensors(
     joints: Iterable[str],
     contacts: Iterable[str],
 ) -> list[Any]:
-    """Return the sensors of a model: on its bodies, lifted with it, without those of missing parts.
+    """Convert sensors on the links of a robot file to sensors on the bodies of a model.
+
+    Sensors on joints, contacts or bodies that the model does not have are left out.
 
     Parameters
     ----------

@@ -1,12 +1,13 @@
 """Robots from URDF files, with separately declared wheels.
 
-URDF has links, inertias, joints with limits and motors, and joints that mimic others, but no rolling
-contacts: the caller declares the wheels. Transmissions are ignored, and only the extent of meshes is used.
-The format: https://wiki.ros.org/urdf/XML.
+URDF has links, inertias, joints with limits and motors, and joints that mimic others. It has no rolling
+contacts: the caller declares the wheels. The reader ignores transmissions, and uses only the extent of
+meshes. The format: https://wiki.ros.org/urdf/XML.
 
-The package yourdfpy is not used. It reads links, joints and meshes of public files alike, but it accepts
-loops of joints, unknown parents, masses that are not numbers and truncated files without a message, fails
-with internal errors at others, does not read <ros2_control>, and needs trimesh and lxml.
+This reader does not use the package yourdfpy. On valid files both read the same links, joints and meshes. On
+invalid files yourdfpy accepts loops of joints, unknown parents, masses that are not numbers and truncated
+files without a message, or stops with an internal error. It does not read <ros2_control>, and needs trimesh
+and lxml.
 """
 
 import itertools
@@ -53,7 +54,7 @@ from draisine.model import Motor, inertia
 from draisine.model.body import BodyBox
 
 URDF_JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
-"""Value of `RobotLink.kind` for each supported URDF joint type with one or no degree of freedom."""
+"""Value of `RobotLink.kind`, by URDF joint type with at most one degree of freedom."""
 
 TENSOR_ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
 """Entries of an inertia tensor in the order of `model.inertia`."""
@@ -254,9 +255,9 @@ def _named_links(root: Element) -> dict[str, Element]:
 
 
 def _tree_joints(root: Element, links: Mapping[str, Element]) -> list[Element]:
-    """Return the joints that connect the links to trees, with different names.
+    """Return joints with unique names that connect the links to one or more trees.
 
-    A joint without its links, and a joint that closes a loop, is left out with a warning.
+    A joint to a missing link, and a joint that closes a loop, is left out with a warning.
     """
     joints: list[Element] = []
     names: set[str] = set()
@@ -342,7 +343,7 @@ def _frame(element: Element) -> LinkFrame:
 
 
 def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
-    """Return a link with its joint; two massless links precede a link on a planar joint."""
+    """Return a link with its joint, as a list; a planar joint adds two massless links before it."""
     if joint is None or joint.get("type") == "floating":
         if joint is not None:
             warn_once(
@@ -383,7 +384,7 @@ def _jointed(link: RobotLink, joint: Element | None) -> list[RobotLink]:
 
 
 def _finite(attributes: Mapping[str, str]) -> dict[str, str]:
-    """Return attributes without infinite ones, by which some exporters state that there is no limit."""
+    """Return the attributes without infinite values; exporters write these for joints without a limit."""
     return {name: text for name, text in attributes.items() if "inf" not in text.lower()}
 
 
@@ -451,7 +452,7 @@ def _with_effort(link: RobotLink, effort: float) -> RobotLink:
 def _planar_links(link: RobotLink, name: str, normal: Floats) -> list[RobotLink]:
     """Return the three links of a planar joint: two slides in the plane, then a hinge about its normal.
 
-    The last one is the given link; the others are massless.
+    The last link is the given link; the first two are massless.
     """
     frames = np.linalg.svd(normal[None])[2]
     parts = [("slide", "x", frames[1]), ("slide", "y", frames[2]), ("hinge", "turn", normal)]

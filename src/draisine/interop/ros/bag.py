@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 BAG_VERSION = 9
-"""Version of the metadata of a bag, which ROS 2 Jazzy and newer write; older ones read its files, too."""
+"""Version of the metadata format of rosbag2, as ROS 2 Jazzy and newer write it."""
 
 MESSAGE_VARIABLES = ("orientation", "position", "speeds", "accelerations", "shape", "inputs")
-"""Variables of a result that the messages of the node contain."""
+"""Variables of a result that the standard messages contain; they get no scalar topics."""
 
 Storage = Literal["mcap", "sqlite3"]
-"""Type of the storage formats of a bag."""
+"""Storage format of the messages in a bag."""
 
 
 def export_bag(
@@ -124,7 +124,7 @@ def bag_messages(data: "Dataset", robot: RosRobot) -> Iterator[tuple[float, str,
 
 
 def scalar_series(data: "Dataset") -> dict[str, Floats]:
-    """Return the series of numbers in a result by topic.
+    """Return the scalar time series of a result by topic.
 
     Parameters
     ----------

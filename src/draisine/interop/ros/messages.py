@@ -1,15 +1,15 @@
 """Messages of ROS 2 from the state of a machine: odometry, transforms, joint states, IMU, clock.
 
-A message is a record with the fields of its ROS type, so that this file needs neither rclpy nor rosbags.
+A message is a record with the fields of its ROS type. This file therefore needs neither rclpy nor rosbags.
 
 Conventions. Units are SI, and axes point x forward, y left, z up (REP 103,
 https://ros.org/reps/rep-0103.html), as in draisine. Quaternions are (x, y, z, w) in ROS and (w, x, y, z) in
 draisine. The transforms form the tree odom -> base -> other bodies (REP 105,
 https://ros.org/reps/rep-0105.html). The frame of the base has the origin and the axes of the drawing of the
-machine, the frame of another body the origin of its joint; the axes of all frames are parallel in the zero
-configuration. The twist of an odometry message is that of the origin of the base frame, in its axes.
-Accelerometers measure the specific force, +9.81 m/s2 upwards at rest (REP 145,
-https://ros.org/reps/rep-0145.html).
+machine. The frame of another body has its origin at the joint of the body. The axes of all frames are
+parallel in the zero configuration. The twist of an odometry message is the velocity of the origin of the base
+frame and the angular velocity of the base, in the axes of the base frame. Accelerometers measure the specific
+force, +9.81 m/s2 upwards at rest (REP 145, https://ros.org/reps/rep-0145.html).
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,10 +42,10 @@ NANOSECONDS = 1_000_000_000
 """Nanoseconds per second."""
 
 ODOM_FRAME = "odom"
-"""Frame that is fixed in the world, see REP 105."""
+"""Name of the frame that is fixed in the world, see REP 105."""
 
 BASE_FRAMES = ("base_link", "base_footprint")
-"""Names of the base frame in REP 105 and REP 120; the first is the default."""
+"""Names that REP 105 and REP 120 give the base frame; the first is our default."""
 
 
 class RosMessage(SimpleNamespace):
@@ -155,8 +155,8 @@ class RosRobot:
     def samples(self, data: "Dataset") -> Iterator[Sample]:
         """Return the samples of a stored run in the order of time.
 
-        An event has two samples at the same time, before and after it; the first is left out, because two
-        transforms with one time stamp contradict each other.
+        A result has two samples at the time of an event: before and after it. The first one is left out,
+        because two transforms with one time stamp contradict each other.
 
         Parameters
         ----------
@@ -200,7 +200,11 @@ class RosRobot:
         return self._samples(times[is_last], arrays)
 
     def _samples(self, times: Floats, arrays: Mapping[str, Floats]) -> Iterator[Sample]:
-        """Yield samples from the arrays (values, times) of state, accelerations, torques and readings."""
+        """Yield one sample per entry of `times` (s).
+
+        `arrays` contains q, p, r, v, vdot, inputs, held (torques of prescribed joints) and readings, each
+        (values, times).
+        """
         kinematics = self._kinematics
         inputs = {name: arrays[name] for name in ("q", "p", "r", "v", "vdot")}
         motions = body_motions(self.model, kinematics.batch(kinematics.inputs.pack(**inputs)))
@@ -342,8 +346,8 @@ class RosRobot:
         -------
         RosMessage
             Angular velocity and specific force in the axes of the sensor. The variances are those of noise
-            and quantisation. The sensor does not measure its orientation, which the first element -1 of the
-            covariance states.
+            and quantisation. The first element of the orientation covariance is -1: the sensor does not
+            measure its orientation.
         """
         force, rate = (
             [sample.readings[f"{imu.name}_{group}_{axis}"] for axis in "xyz"]
@@ -385,7 +389,7 @@ def imu_frame(imu: Imu) -> str:
 
 
 def topic_part(name: object) -> str:
-    """Return a name with letters, digits and underscores only, as topics require.
+    """Return a name in which underscores replace all characters that topics cannot contain.
 
     >>> topic_part("front left.0")
     'front_left_0'
@@ -396,7 +400,7 @@ def topic_part(name: object) -> str:
 
 
 def nanoseconds(t: float) -> int:
-    """Return a time (s) in whole nanoseconds."""
+    """Convert a time in s to whole nanoseconds."""
     return round(float(t) * NANOSECONDS)
 
 

@@ -1,9 +1,11 @@
-"""A ROS 2 node that simulates a machine by velocity commands and publishes clock, odometry, transforms,
-joint states and IMU readings.
+"""A ROS 2 node that simulates a machine and publishes its motion.
 
-A wall-clock timer advances a `Stepper` and publishes its state. The timer uses the steady clock: with the
-parameter `use_sim_time`, the clock of the node would wait for the `/clock` that this node publishes. The
-package rclpy belongs to ROS 2 and is not on PyPI, so that only the functions of this file import it.
+The node receives velocity commands. It publishes clock, odometry, transforms, joint states and IMU readings.
+
+A wall-clock timer advances a `Stepper` and publishes its state. The timer uses the steady clock. If
+`use_sim_time` is set, the clock of the node waits for the topic `/clock`, which this node itself publishes.
+The package rclpy belongs to ROS 2 and is not on PyPI. Functions import it when they are called, so that this
+module can be imported without ROS 2.
 
 | topic | type | |
 |---|---|---|
@@ -30,10 +32,10 @@ from draisine.interop.ros.odometry import WheelOdometry
 from draisine.simulation.stepper import Stepper
 
 QUEUE_SIZE = 10
-"""Depth of the queues of publishers and subscriptions, as in the tutorials of ROS 2."""
+"""Length of the message queues of publishers and subscriptions, as in the tutorials of ROS 2."""
 
 MAX_PUBLISHING_RATE = 10_000.0
-"""Largest accepted publishing rate (Hz); a larger number is assumed to be a mistake."""
+"""Largest accepted publishing rate (Hz); larger values are mistakes, because no timer is that fast."""
 
 
 class SimulationNode:
@@ -241,7 +243,7 @@ def find_type(ros_type: str) -> Callable[..., Any]:
 
 
 def make_message(value: Any) -> Any:
-    """Return the message of rclpy for a `RosMessage`; arrays become lists of floats, as rclpy requires."""
+    """Convert a `RosMessage` and all its fields to a message of rclpy; arrays become lists of floats."""
     if isinstance(value, RosMessage):
         fields = {name: make_message(field) for name, field in value.fields.items()}
         return find_type(value.ros_type)(**fields)

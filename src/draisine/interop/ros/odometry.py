@@ -1,9 +1,10 @@
 """Wheel odometry: the planar pose of a robot from its wheel angles.
 
-Between two readings the rolled angles of the wheels give the displacement of the base along, across and
-about its axes, by the inverse kinematics of the law `cmd_vel`. If their ratios are constant in between, the
-base moves along an arc: its pose is multiplied by the exponential of the displacement on SE(2). Wheels that
-slip make the pose drift, as on a real robot (Siegwart, Nourbakhsh and Scaramuzza 2011, section 5.2.4).
+The kinematics of the law `cmd_vel` convert the rolled angles of the wheels between two readings to a
+displacement of the base: forward, to the left, and a rotation. The wheel rates are assumed to have constant
+ratios between the readings. The base then moves along an arc, and its pose is multiplied by the exponential
+of the displacement on SE(2). If wheels slip, the pose drifts, as on a real robot (Siegwart, Nourbakhsh and
+Scaramuzza 2011, section 5.2.4).
 """
 
 import math
@@ -15,7 +16,9 @@ from draisine.control.cmd_vel import CmdVel
 from draisine.interop.ros.messages import RosMessage, odometry_message
 
 UNMEASURED_VARIANCE = 1e6
-"""Variance (m2, rad2 and per s2) of components that planar odometry does not measure, beyond any motion."""
+"""Variance (m2, rad2, m2/s2, rad2/s2) of components that planar odometry does not measure: practically
+infinite.
+"""
 
 
 class WheelOdometry:
@@ -51,7 +54,7 @@ class WheelOdometry:
         self._angles: np.ndarray | None = None  # rad, last angles of the wheel joints
 
     def update(self, angles: dict[str, float]) -> None:
-        """Add the displacement since the last call; the first call sets the initial angles.
+        """Add the displacement since the last call to the pose; the first call only stores the angles.
 
         Parameters
         ----------
@@ -64,7 +67,7 @@ class WheelOdometry:
         self._angles = present
 
     def _move(self, along: float, turn: float, across: float) -> None:
-        """Multiply the pose by the exponential of a displacement (m, rad, m)."""
+        """Move the pose by the exponential of a displacement: forward (m), turn (rad), to the left (m)."""
         # sin(a) / a and (1 - cos(a)) / a without division by zero; np.sinc(x) is sin(pi x) / (pi x).
         chord = float(np.sinc(turn / math.pi))
         bulge = math.sin(turn / 2.0) * float(np.sinc(turn / (2.0 * math.pi)))

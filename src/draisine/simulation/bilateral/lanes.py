@@ -1,5 +1,7 @@
-"""Many runs with ideal contacts at once: each SIMD lane integrates one state, with its own parameters, and
-blocks of lanes are distributed over threads.
+"""Many runs with ideal contacts at once, in SIMD lanes and threads.
+
+Each SIMD lane integrates the state of one machine with the parameters of this machine. Threads share the
+blocks of lanes.
 """
 
 import os
@@ -36,24 +38,26 @@ from draisine.system.compiled import pad_columns
 from draisine.system.system import System
 
 REGISTERS_PER_BLOCK = 4
-"""Number of SIMD registers per state variable in a block of lanes: enough to fill the pipelines of a core,
-few enough for its cache.
+"""Number of SIMD registers per state variable in a block of lanes.
+
+Four registers keep the pipelines of a core busy, and the block fits into the cache of the core.
 """
 
 BLOCKS_PER_GROUP = 8
-"""Number of blocks of lanes whose samples are evaluated together."""
+"""Number of blocks of lanes that `Fleet.record` passes on together, for one evaluation of the samples."""
 
 LONG_STEP_OUTCOMES = (STOP_REASONS[VALUE_NOT_FINITE], STOP_REASONS[FELL_FLAT])
-"""Outcomes of runs whose cause may be that the integration steps are too long."""
+"""Outcomes that too long integration steps may cause; such runs are repeated with shorter steps."""
 
 RETRY_STEP_FACTOR = 5
-"""Factor by which steps are shortened to check whether they were too long."""
+"""Ratio of the step length of a run to that of its repetition, which checks whether steps were too long."""
 
 
 def run_lanes(batch: Batch) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]:
-    """Simulate many machines with ideal contacts by equal steps; see `simulate_many`.
+    """Simulate many machines with ideal contacts by equal steps, see `simulate_many`.
 
-    Return its result, and for each fault of a run, by description, a mask of the machines that have it.
+    Return the result of `simulate_many`, and the faults: description -> mask (machines,) of the machines with
+    this fault.
     """
     if batch.progress is not None or batch.trajectories:
         raise ParameterError(
@@ -93,7 +97,7 @@ def run_lanes(batch: Batch) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[
 def _find_faults(
     system: System, outcome: Sequence[str], forces: Floats
 ) -> dict[str, NDArray[np.bool_]]:
-    """Return the runs (masks) that are not physically valid, judged by their final forces, by fault."""
+    """Return masks (machines,) of runs with a fault, by description, from outcomes and final forces (N)."""
     fallen = np.array([has_fallen(text) for text in outcome])
     largest = np.nanmax(np.abs(forces), axis=0, initial=0.0)
     pulled = np.zeros(len(fallen), bool)
@@ -104,7 +108,7 @@ def _find_faults(
 
 
 def _warn_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> None:
-    """Warn if the first machine that stopped would continue with shorter steps without a fall."""
+    """Repeat the first run that stopped with shorter steps; warn if it then completes without a fall."""
     k = next((k for k in singles if outcome[k] in LONG_STEP_OUTCOMES), None)
     if k is None:
         return
@@ -124,8 +128,8 @@ def _warn_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> Non
 
 
 def _check_redundant_rows(batch: Batch) -> None:
-    """Raise ParameterError if a constraint row is redundant only for one value of a parameter that differs
-    among machines.
+    """Raise ParameterError if the redundancy of a constraint row depends on a parameter that differs among
+    the machines.
     """
     if not batch.changed:
         return
@@ -147,12 +151,14 @@ class Fleet:
     machine: ClosedForm
     tail: Floats  # (inputs and anchors, machines) inputs of the programs that follow y
     values: Floats  # (parameters, machines) values of the parameters
-    slack: float = 1.0  # factor of the smallest allowed pivots, relative to single runs
+    slack: float = 1.0  # ratio of the smallest allowed pivots to those of single runs
     rule: FallRule | None = None  # conditions of a fall; None if falls do not end a run
 
     @cached_property
     def floors(self) -> Floats:
-        """The smallest allowed magnitudes of the pivots (pivots, machines), below which a machine stops."""
+        """The smallest allowed magnitudes of the pivots, (pivots, machines); a machine with a smaller one
+        stops.
+        """
         return self.slack * self.machine.floors_for(self.values, self.frames)
 
     @cached_property
@@ -228,7 +234,11 @@ class Fleet:
     def single_error(
         self, y: Floats, end: Floats, stops: list[float], numerics: Numerics
     ) -> Floats:
-        """Return the largest difference of the first block's final states from double precision."""
+        """Return the largest difference between single and double precision in the final states of the first
+        block.
+
+        `y` and `end` are initial and final states (n, machines). Differences are relative to 1 + |exact|.
+        """
         block = slice(self._width)
         first = Fleet(self.machine, self.tail[:, block], self.values[:, block], rule=self.rule)
         exact, *_ = first.advance(y[:, block], stops, replace(numerics, precision="double"))
@@ -268,8 +278,9 @@ class Fleet:
         return self.machine.rate.lanes * REGISTERS_PER_BLOCK
 
     def _problem(self, padded: int, numerics: Numerics) -> Callable[[slice], Problem]:
-        """Return a function that makes the problem of a block of machines; `padded` is the total number of
-        machines.
+        """Return a function that makes the initial value problem of a block (slice) of machines.
+
+        `padded` is the number of machines after padding to whole blocks.
         """
         rate = self.machine.rate
         project = self.machine.project
@@ -290,7 +301,9 @@ class Fleet:
         )
 
     def observe(self, y: Floats, times: Floats) -> dict[str, Floats]:
-        """Return all outputs of all machines, each machine at its own time (s)."""
+        """Return all outputs by name, one column per machine, at states y (n, machines) and times
+        (machines,), s.
+        """
         machine = self.machine
         layout = machine.layout
         x = np.vstack([times, y, self.tail])
@@ -311,18 +324,20 @@ def _distribute(work: Callable[[int], None], blocks: range, threads: int | None)
 
 
 def _to_single(table: Floats) -> Floats:
-    """Return a table of constants in single precision, with two numbers in the memory of each double."""
+    """Return a table of constants in single precision, as an array of doubles that holds two numbers each."""
     return np.ascontiguousarray(table, dtype=np.float32).view(float)
 
 
 Take = Callable[[slice, Floats, Floats, NDArray[np.intp], Floats], None]
-"""Type of a function that receives the samples of a group of machines: their columns, the times (s), the
-inputs of the programs (times, inputs, columns), the index of the last sample of each machine, and its status.
+"""Type of a function that receives the samples of a group of machines.
+
+Arguments: columns of the machines, times (s), inputs of the programs (times, inputs, columns), index of the
+last sample of each machine, and status of each machine (0: it reached the end).
 """
 
 
 def _sample_times(spans: list[Span], method: EqualSteps) -> Floats:
-    """Return the times (s) of all steps, each once."""
+    """Return the times (s) of all steps of successive intervals, without repeated end points."""
     parts = [method.times(span) for span in spans]
     return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
 
@@ -330,8 +345,9 @@ def _sample_times(spans: list[Span], method: EqualSteps) -> Floats:
 def _record(
     problems: list[Problem], samples: Floats, spans: list[Span], method: EqualSteps
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Fill samples (times, n, columns) after the first one; return the index of the last sample of each
-    column, and its status.
+    """Integrate and store all samples (times, n, columns); the first sample is given.
+
+    Return the index of the last valid sample and the status of each column, (columns,).
     """
     width = problems[0].count
     last = len(samples) - 1
@@ -364,7 +380,9 @@ def _spans(stops: list[float], numerics: Numerics) -> list[Span]:
 
 
 def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
-    """Return the anchor points of the pins of each machine, which are their initial positions."""
+    """Return the anchor points (3 pins, machines), m, of the pins: the initial positions of the contact
+    points.
+    """
     pins = [k for k, c in enumerate(machine.system.model.contacts) if c.anchored]
     if not pins:
         return np.zeros((0, y.shape[1]))
@@ -375,7 +393,7 @@ def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
 
 
 def _simulate_single(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
-    """Fill column k of the outputs by a separate run; return its outcome and its final time (s)."""
+    """Fill column k of the outputs `out` by a separate run of the task; return outcome and final time (s)."""
     try:
         run = run_bilateral(task)
     except SimulationError as error:

@@ -2,11 +2,10 @@
 
 Closed contacts are constraints for any sign of their force; they neither lift off, nor slide, nor collide.
 The motion is integrated in minimal coordinates, the independent speeds u of the closed form
-(`system.closed_form`), in one native call per interval between jumps of the inputs. `validity` reports where
-a real contact would have lifted off. Runs with unilateral contacts are those on a terrain
-(`simulation.contact`).
+(`system.closed_form`), in one native call per interval between jumps of the inputs. `validity` reports when a
+real contact would have lifted off. Runs on a terrain have unilateral contacts (`simulation.contact`).
 
-A run leaves this path for two reasons only:
+The native integration is interrupted for two reasons only:
 
 * The pivots (the speeds by which the constraint rows are solved) degenerate. `change_pivots` chooses others.
 * The shape (the joint coordinates) becomes singular, for example that of a snake with all joints straight. If
@@ -72,6 +71,8 @@ STOP_REASONS = {
     INTERRUPTED: "interrupted",
     ENDLESS: ENDLESS_REASON,
 }
+"""Reason in the outcome of a run, by status of the integrator."""
+
 STOP_HINTS = {
     STOP_REASONS[VALUE_NOT_FINITE]: " Smaller steps may help.",
     ENDLESS_REASON: f" {ENDLESS_REMEDY}",
@@ -79,37 +80,46 @@ STOP_HINTS = {
         FELL_FLAT
     ]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
+"""Further sentence of the error message, by reason."""
 
 MIN_SINGULAR_VALUE = 1e-4
-"""Smallest singular value, dimensionless, at which constraint rows scaled to unit length have full rank; rows
-with degenerate pivots are far below it.
+"""Smallest singular value of constraint rows of full rank, scaled to unit length (dimensionless).
+
+Rows with degenerate pivots have much smaller singular values.
 """
 
 CLOSED_GAP = 1e-6
-"""Largest initial gap of a closed contact, m. A larger gap raises an error, because the projection onto the
-constraints would pull the vehicle to the ground.
+"""Largest initial gap (m) of a closed contact.
+
+A larger gap raises an error; otherwise the projection onto the constraints would move the vehicle to the
+ground.
 """
 
 ENTRY_TOLERANCE = 1e-6
-"""Largest violation of the constraints at a change of pivots, in m, m/s or rad; the drift of ordinary
-integration steps is smaller.
+"""Largest allowed violation of the constraints (m, m/s or rad) at a change of pivots.
+
+The drift of sufficiently short integration steps is smaller.
 """
 
 SINGULAR_INSTANT = 1e-6
-"""Time difference between a sample and a singular shape, s, below which the sample is delayed by the same
-amount: at the singular shape itself the speeds are undefined.
+"""Smallest time (s) between a singular shape and a sample.
+
+A sample that is closer is moved to this time after the singular shape, where the speeds are defined.
 """
 
 PYTHON_LAW_CHUNK = 50
-"""Ratio of the cost of a control law in Python to that of a compiled one. With a Python law, a native call
-takes fewer steps by this factor, so that its duration is similar.
+"""Ratio of the evaluation times of a control law in Python and in compiled code.
+
+With a law in Python, the number of steps per native call is divided by this ratio, so that native calls take
+similar times and a run can be interrupted.
 """
 
 _PROBLEMS: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes, bytes], Problem]] = (
     WeakKeyDictionary()
 )
-"""Cache of the latest initial value problem of each compiled model; the next run with the same settings
-reuses its workspaces.
+"""Cache: the latest initial value problem of each compiled model, with its settings as key.
+
+The next run with the same settings reuses the workspaces of the problem.
 """
 
 
@@ -159,9 +169,7 @@ class _Part(NamedTuple):
 
 
 class BilateralRun:
-    """State of a run with ideal contacts: the compiled model with its present pivots, the present state y,
-    and the samples.
-    """
+    """A run with ideal contacts: compiled model with its present pivots, present state y, and samples."""
 
     def __init__(self, task: Task) -> None:
         system = task.system
@@ -209,8 +217,9 @@ class BilateralRun:
         self._make_problem()
 
     def _begin_with_other_pivots(self) -> bool:
-        """If a pivot vanishes at the start, choose other pivots and begin again; return whether this
-        happened. If no pivots exist, the error names the constraint rows.
+        """Begin again with other pivots if a pivot vanishes at the start; return whether this was necessary.
+
+        If the constraint rows have no valid pivots, the raised error names the rows.
         """
         if self.machine.least_pivot(self.y, self.last) > 0.0:
             return False
@@ -220,8 +229,8 @@ class BilateralRun:
         return True
 
     def _make_problem(self) -> None:
-        """Make the initial value problem for the integrator, or reuse the cached one of the compiled model if
-        the settings are the same.
+        """Make the initial value problem of the integrator; reuse the cached problem if the settings are
+        equal.
         """
         machine = self.machine
         rate = machine.rate
@@ -250,8 +259,9 @@ class BilateralRun:
             _PROBLEMS[machine] = (key, self.problem)
 
     def integrate(self, t0: float, t1: float, report: Callable[[float], None]) -> int:
-        """Integrate from t0 to t1 (s), with other pivots if the present ones degenerate; return the status of
-        the integrator.
+        """Integrate from t0 to t1 (s), and change the pivots if they degenerate.
+
+        `report` receives the present time (s). Return the status of the integrator.
         """
         numerics = self.numerics
         method = numerics.method
@@ -301,7 +311,9 @@ class BilateralRun:
             self.change_pivots(t)
 
     def _pass_singular_shape(self, t: float, t1: float) -> float:
-        """Take one step through a singular shape; return the time (s) after it, or t1 if that is earlier."""
+        """Take one collocation step from time t (s) through a singular shape; return its end time (s), at
+        most t1.
+        """
         assert self.ahead is not None
         instant = self.ahead.t
         far = instant + max(instant - t, SINGULAR_STEP_LENGTH / 4)
@@ -325,8 +337,9 @@ class BilateralRun:
         return min(far, t1)
 
     def _append(self, times: Floats, samples: Floats, has_extra: bool) -> None:
-        """Store the new samples of an integrator call. If `has_extra`, the last one is not a regular sample
-        but only the start of the next call.
+        """Store times (s) and samples (times, n) of an integrator call.
+
+        If `has_extra`, the last sample is not stored: it is only the initial state of the next call.
         """
         part = self.parts[-1]
         count = len(times) - has_extra
@@ -383,8 +396,10 @@ class BilateralRun:
         return None if self.python_law is None else self.python_law.error
 
     def find_cause(self, status: int) -> str | None:
-        """Return the reason why a run stopped if it is a Python law, a singular shape or the tyre loads;
-        otherwise None.
+        """Return why a run stopped, if the cause is a control law in Python, a singular shape or the tyre
+        loads.
+
+        Return None for other causes. `status` is the status of the integrator.
         """
         if self.ahead is not None and not self.ahead.removable:
             return str(self.ahead)
@@ -435,14 +450,14 @@ class BilateralRun:
         return inputs
 
     def pose(self) -> Floats:
-        """Return the present orientation quaternion (4) of the user's base frame."""
+        """Return the orientation quaternion (4,) of the user's base frame at the present state."""
         layout = self.machine.layout
         return self.machine.user_pose(self.y[layout.q], self.y[layout.p])[0]
 
 
 def find_load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) -> str | None:
-    """Return the reason why the equations of the tyre loads have no solution at a state, or None if they have
-    one.
+    """Return why the equations of the tyre loads have no solution at state y and time t (s); None if they
+    have.
 
     Tyre forces and wheel loads are solved together. A run therefore also stops if these equations degenerate,
     although the constraint rows keep their rank.
@@ -481,8 +496,9 @@ def _loses_rank(machine: ClosedForm, y: Floats, t: float) -> bool:
 
 
 def _concatenate(parts: list[Floats], width: int) -> Floats:
-    """Return concatenated arrays; a single array is not copied. Without arrays, return an empty one of
-    `width` columns.
+    """Return the concatenation of arrays; without arrays, an empty array with `width` columns.
+
+    A single array is returned without a copy.
     """
     if not parts:
         return np.zeros((0, width) if width > 1 else 0)
@@ -490,9 +506,7 @@ def _concatenate(parts: list[Floats], width: int) -> Floats:
 
 
 def _sample_times(start: float, t0: float, t1: float, dt: float) -> Floats:
-    """Return the sample times (s) of an interval: its start, multiples of dt since the start of the run, and
-    its end.
-    """
+    """Return the sample times (s) of the interval from t0 to t1: both ends, and the times `start` + k dt."""
     # Times within rounding of a multiple of dt count as multiples.
     first = math.floor((t0 - start) / dt + 1e-9)
     last = max(first + 1, math.ceil((t1 - start) / dt - 1e-9))
@@ -503,7 +517,7 @@ def _sample_times(start: float, t0: float, t1: float, dt: float) -> Floats:
 
 
 def find_pin_anchors(machine: ClosedForm, state: State, t: float) -> Floats:
-    """Return the anchor points (m) of all pins, which are their initial positions."""
+    """Return the anchor points (3 pins,), m, of all pins: their contact points at the initial `state`."""
     model = machine.system.model
     pins = [k for k, contact in enumerate(model.contacts) if contact.anchored]
     if not pins:

@@ -20,14 +20,15 @@ from draisine.model import Model
 from draisine.system.closed_form import ClosedForm
 
 SEARCHED_TIME = 0.5
-"""Time after the present within which a singular shape is searched, s."""
+"""Length (s) of the time interval after a degenerate pivot in which a singular shape is searched."""
 
 SINGULAR_STEP_LENGTH = 0.04
-"""Length of the Gauss collocation step through a singular shape, s."""
+"""Length (s) of the Gauss collocation step through a singular shape."""
 
 SINGULAR_ROW_VALUE = 1e-7
-"""Smallest singular value, dimensionless, below which constraint rows scaled to unit length lose rank; its
-minimum over time is located to about 1e-8.
+"""Constraint rows of unit length with a smaller singular value (dimensionless) have lost rank.
+
+The value is above the accuracy, about 1e-8, to which the minimum over time is located.
 """
 
 
@@ -50,8 +51,10 @@ class SingularShape:
 
 
 def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
-    """Return the first singular shape within `SEARCHED_TIME` after time t (s) that prescribed joints reach,
-    or None.
+    """Return the first singular shape that the prescribed joints reach within `SEARCHED_TIME` after time t
+    (s).
+
+    Return None if there is no such shape, or if a joint is not prescribed.
     """
     model = machine.system.model
     mode = machine.mode
@@ -92,15 +95,17 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
 
 
 def prescribed_shape(model: Model, t: float) -> Floats:
-    """Return the joint coordinates at time t (s) of a model whose joints are all prescribed."""
+    """Return the prescribed joint coordinates (joints,), rad or m, at time t (s)."""
     return np.array([float(j.motion(t)[0]) for j in model.joints if j.motion is not None])
 
 
 def take_gauss_step(
     machine: ClosedForm, y: Floats, span: tuple[float, float], w: Floats, anchors: Floats
 ) -> Callable[[float], Floats]:
-    """Return the motion over the interval `span` (s) as a function of time, by one step of Gauss collocation:
-    the polynomial satisfies the equations of motion at eight Gauss nodes.
+    """Take one step of Gauss collocation from state y over the interval `span` (s).
+
+    Return the state as a function of time: a polynomial that satisfies the equations of motion at eight Gauss
+    nodes. `w` are the inputs (N m or N) and `anchors` the anchor points of pins (m).
     """
     nodes, _ = np.polynomial.legendre.leggauss(8)
     c = (nodes + 1) / 2

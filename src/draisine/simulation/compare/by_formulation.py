@@ -1,7 +1,8 @@
 """Runs with any formulation of the equations of motion, in the user's coordinates.
 
-The reconstruction equation is integrated with the accelerations of the formulation. The method is slow and
-has no projection onto the constraints; it compares independent derivations along a whole motion.
+The integrator uses the accelerations of the formulation and the reconstruction equation of the pose. The
+method is slow and does not project onto the constraints. Its purpose is to compare independent derivations
+along a whole motion.
 """
 
 import math
@@ -75,7 +76,7 @@ def run_by_formulation(task: Task) -> Trajectory:
 
 
 def _rate(task: Task, layout: Layout) -> Callable[[Floats], Floats]:
-    """Return the right-hand side of the differential equation as a function of (t, y)."""
+    """Return the function from (t, y) to the rates of y = (q, p, r, v), by the formulation of the task."""
     system, n = task.system, len(task.system.model.joints)
     columns, formulation = system.machine().columns, task.numerics.formulation
 

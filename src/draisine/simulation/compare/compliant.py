@@ -1,5 +1,6 @@
-"""Compliant contacts: normal forces as functions of indentation and indentation rate (thesis 3.3.1), for
-single collisions and for vehicles on compliant ground.
+"""Compliant contacts: normal forces as functions of indentation and indentation rate (thesis 3.3.1).
+
+`simulate_collision` computes a single collision, `run_compliant` the motion of a vehicle on compliant ground.
 """
 
 import math
@@ -34,7 +35,7 @@ class NormalForceLaw(Protocol):
 
 @dataclass(frozen=True)
 class Hertz:
-    """Elastic contact of Hertz 1896: force `K depth^n` without loss; n = 3/2 for round bodies."""
+    """Elastic contact (Hertz 1896): normal force K depth^n without dissipation; n = 3/2 for round bodies."""
 
     stiffness: float  # N/m^n
     exponent: float = 1.5  # exponent n of the indentation
@@ -46,8 +47,10 @@ class Hertz:
 
 @dataclass(frozen=True)
 class KelvinVoigt:
-    """Spring and linear damper in parallel: force `K depth + D rate`. The force jumps at touchdown; before
-    the end of the contact it becomes negative, unless it is limited to zero.
+    """Spring and linear damper in parallel: normal force K depth + D rate.
+
+    The force jumps at touchdown. Before lift-off it becomes negative, unless `pulls` is False, which limits
+    it to zero.
     """
 
     stiffness: float  # N/m
@@ -62,8 +65,9 @@ class KelvinVoigt:
 
 @dataclass(frozen=True)
 class HuntCrossley:
-    """Hunt and Crossley 1975: Hertz's spring with damping in proportion to the indentation, force `K depth^n
-    (1 + 3 (1 - e) rate / (2 speed))` for an impact at the given speed.
+    """Hertz's spring with damping in proportion to the spring force (Hunt and Crossley 1975).
+
+    The normal force is K depth^n (1 + 3 (1 - e) rate / (2 speed)) for an impact at `speed`.
     """
 
     stiffness: float  # N/m^n
@@ -83,8 +87,8 @@ class HuntCrossley:
 
 @dataclass(frozen=True)
 class LankaraniNikravesh(HuntCrossley):
-    """Lankarani and Nikravesh 1990: the law of Hunt and Crossley with the loss factor `3 (1 - e^2) / (4
-    speed)`.
+    """The law of Hunt and Crossley with the loss factor 3 (1 - e^2) / (4 speed) (Lankarani and Nikravesh
+    1990).
     """
 
     def loss(self, rate: float) -> float:
@@ -93,10 +97,10 @@ class LankaraniNikravesh(HuntCrossley):
 
 
 def hertz_stiffness(radius: float, other: float, young: float, poisson: float) -> float:
-    """Return the stiffness K (N/m^1.5) of two balls of one material: (4/3) E* sqrt(R*), E* = E / (2 (1 -
-    nu^2)).
+    """Return the Hertz stiffness K (N/m^1.5) of the contact of two balls of one material.
 
-    Radii are in m, Young's modulus in Pa.
+    K = (4/3) E* sqrt(R*) with E* = E / (2 (1 - nu^2)) and 1/R* = 1/radius + 1/other. Radii are in m, Young's
+    modulus E in Pa.
     """
     return 4.0 / 3.0 * young / (2.0 * (1.0 - poisson**2)) * math.sqrt(1 / (1 / radius + 1 / other))
 
@@ -114,8 +118,10 @@ class Collision:
 def simulate_collision(
     element: NormalForceLaw, mass: float, speed: float, samples: int = 400
 ) -> Collision:
-    """Return the collision of a mass (kg; the reduced mass for two bodies) with a normal force law at an
-    impact speed (m/s).
+    """Simulate the collision of a mass with the ground along one line, until the contact ends.
+
+    `element` is the normal force law, `mass` the mass in kg (of two bodies, their reduced mass), and `speed`
+    the impact speed in m/s.
 
     >>> ball = simulate_collision(Hertz(1e6), 1.0, 0.5)
     >>> round(float(ball.rate[-1]), 6)
@@ -152,10 +158,11 @@ def simulate_collision(
 def simulate_plastic_collision(
     stiffness: float, restitution: float, mass: float, speed: float, samples: int = 200
 ) -> Collision:
-    """Return the collision of Lankarani and Nikravesh 1994: loading by Hertz's law, unloading to a permanent
-    indentation d_p, f = f_m ((d - d_p) / (d_m - d_p))^(3/2).
+    """Compute a collision with permanent indentation (Lankarani and Nikravesh 1994).
 
-    Unloading returns the fraction e^2 of the energy, so that d_p = d_m (1 - e^2).
+    Loading follows Hertz's law up to the largest indentation d_m and force f_m. Unloading follows
+    f = f_m ((d - d_p) / (d_m - d_p))^(3/2) to the permanent indentation d_p. It returns the fraction e^2 of
+    the energy, so that d_p = d_m (1 - e^2).
     """
     loading = simulate_collision(Hertz(stiffness), mass, speed, 2 * samples)
     top = int(np.argmax(loading.depth))
@@ -203,8 +210,9 @@ COMPLIANCES: dict[str, Callable[..., NormalForceLaw]] = {
 
 
 def read_compliant_ground(entry: Mapping[str, Any]) -> Compliant:
-    """Return the compliant ground of a scenario entry, which contains the `name` of the normal force law, its
-    parameters, and `creep` (m/s).
+    """Return the compliant ground that an entry of a scenario describes.
+
+    The entry contains the `name` of the normal force law, the parameters of this law, and `creep` (m/s).
 
     >>> read_compliant_ground({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
     0.02
@@ -225,10 +233,10 @@ def read_compliant_ground(entry: Mapping[str, Any]) -> Compliant:
 
 
 def run_compliant(task: Task) -> Trajectory:
-    """Return the motion on compliant ground. It runs in Python: for comparisons, not for speed.
+    """Simulate a task on compliant ground. The simulation runs in Python and is slow, for comparisons only.
 
-    The integrator uses backward differentiation formulas. LSODA, which chooses between these and a nonstiff
-    method, starts with the nonstiff method and does not leave it if bodies are light, with steps of 1e-9 s.
+    The integrator uses backward differentiation formulas (BDF). LSODA is not used: it begins with a nonstiff
+    method and, if bodies are light, does not switch to BDF, so that its steps shrink to 1e-9 s.
     """
     for wheel in task.system.model.wheels:
         if wheel.tyre is not None:
@@ -291,8 +299,9 @@ def _integrate(
     rule: FallRule,
     query: ContactQuery,
 ) -> Any:
-    """Return the solution of SciPy: samples at the given times (s), and the fall that ends the run, if
-    any.
+    """Integrate with SciPy; return its solution at the given times (s), up to a fall.
+
+    A fall adds its time and state as the last sample.
     """
     from scipy.integrate import solve_ivp
 
@@ -316,8 +325,10 @@ def _integrate(
 def _push(
     query: ContactQuery, contact: ContactOptions, t: float, y: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the generalised contact forces (n), and the force of each wheel in contact axes and in world
-    axes (N).
+    """Return the contact forces at state y and time t (s).
+
+    The result has three parts: generalised forces (n,), and the force of each wheel (wheels, 3), N, in
+    contact axes and in world axes.
     """
     solver = contact.solver
     near = query.find_surroundings(t, y, 0.0)

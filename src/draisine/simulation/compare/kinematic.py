@@ -1,5 +1,7 @@
-"""Kinematic runs: speeds are prescribed as functions of the configuration, and the reconstruction equation is
-integrated without dynamics, (2.40) of the thesis.
+"""Kinematic runs: integration of prescribed speeds without dynamics, (2.40) of the thesis.
+
+The user prescribes speeds as functions of the configuration. The reconstruction equation then determines the
+motion.
 """
 
 import math
@@ -17,11 +19,12 @@ from draisine.simulation.validity.fall import fall_rule
 from draisine.system.configuration import Configuration
 
 CoordinateRates = Callable[[Mapping[str, float]], Mapping[str, float]]
+"""Type of a function from the values of a configuration by name to prescribed speeds by name."""
 
 
 @dataclass(frozen=True)
 class SpeedLaw:
-    """Prescription of speeds as functions of the configuration, for kinematic runs without dynamics."""
+    """Speeds as functions of the configuration, passed to `simulate` as `law` for a run without dynamics."""
 
     # Function from the values of the configuration by name (outputs, joints, x, y, z) to the prescribed
     # speeds by name. All other speeds are zero as far as the contacts allow.
@@ -29,7 +32,7 @@ class SpeedLaw:
 
 
 def run_kinematic(task: Task) -> Trajectory:
-    """Return the motion with speeds prescribed by a `SpeedLaw`, by equal RK4 steps no longer than dt.
+    """Integrate the speeds that a `SpeedLaw` prescribes, by equal RK4 steps no longer than dt.
 
     Remark 2.15 of the thesis brings the bicycle to a lean and a steer angle in this way:
 
@@ -100,8 +103,9 @@ def run_kinematic(task: Task) -> Trajectory:
 def _rk4_step(
     slope: Callable[[Floats], Floats], x: Floats, h: float, k1: Floats, turn: slice
 ) -> Floats:
-    """Return x after an RK4 step of length h (s) with the first slope k1; the entries `turn` are a
-    quaternion, which is normalised.
+    """Return the configuration after an RK4 step of length h (s) from x.
+
+    `k1` is the slope at x, and `turn` selects the quaternion in x, which is normalised.
     """
     k2 = slope(x + 0.5 * h * k1)
     k3 = slope(x + 0.5 * h * k2)

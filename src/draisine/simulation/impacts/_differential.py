@@ -31,54 +31,65 @@ from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts._sequence import EQUAL_APPROACH
 
 MAX_IMPACT_EVENTS = 200
-"""Largest number of events in one phase of an impact. A single contact has at most three (slip, stick,
-slip).
+"""Largest number of events in one phase of an impact.
+
+A single contact has at most three (slip, stick, slip).
 """
 
 NO_SLIP = 1e-12
-"""Slip, relative to the largest velocity, below which it counts as zero because of rounding."""
+"""Slip speed, relative to the largest contact velocity, below which a slip is a rounding error."""
 
 LAST_SLIP = 1e-9
-"""Slip, relative to the largest velocity, below which its end is extrapolated. The slip direction is constant
-by then, while the errors of unstable directions grow with a power of 1 / slip.
+"""Slip speed, relative to the largest contact velocity, from which the end of the slip is extrapolated.
+
+The slip direction is constant by then. Integration closer to the end would amplify errors of unstable
+directions by a power of 1 / slip.
 """
 
 MAX_IMPACT_STEPS = 5000
 """Largest number of integration steps up to an event of an impact; about 100 are usual."""
 
 END_TOLERANCE = 1e-12
-"""Distance of a contact from the end of its phase (compression or restitution), as a fraction of the distance
-at the start of the phase, below which it has reached the end.
+"""Relative distance at which a contact has reached the end of its phase (compression or restitution).
+
+The distance is a velocity, an impulse or a work; it is relative to the distance at the start of the phase.
 """
 
 SMALL_SHARE = 1e-9
-"""Share of a contact in the total normal impulse (0 to 1), or friction margin, below which it counts as zero;
-the resolution of the friction solver is 1e-11.
+"""Share in the total normal impulse (0 to 1), or relative friction margin, below which it counts as zero.
+
+The friction solver resolves 1e-11.
 """
 
 SHORT_STEP = 1e-6
-"""Length of the straight step in which a sticking contact begins to slip while other slip directions turn, as
-a fraction of the smallest slip. The error is the square of this length.
+"""Length of a straight step, relative to the smallest slip of the slipping contacts.
+
+Such a step is taken if a contact without slip begins to slip while other slip directions turn. Its error is
+about the square of this length.
 """
 
 INTEGRATION_END = float(np.finfo(float).max)
-"""Upper end of the integration interval; friction dissipates energy until an event ends the integration."""
+"""Upper end of the integration interval, never reached: an event ends the integration before."""
 
 IMPACT_RTOL = 1e-12
-"""Relative tolerance of the integration of an impact, about the rounding of the velocities."""
+"""Relative tolerance of the integration of an impact, above the rounding errors of the velocities."""
 IMPACT_ATOL = 1e-14
-"""Absolute tolerance of the integration of an impact."""
+"""Absolute tolerance of the integration of an impact, in the units of each variable."""
 
 Ending = Callable[[Floats, Floats, Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
-"""Type of a function that describes the end of each contact's phase. From normal impulses P, normal
-velocities u_N, work, and the rates of P and u_N with respect to a parameter x it computes (a, b, c): a is
-negative before the end, and after an increment x it becomes a + b x + c x^2 / 2.
+"""Type of a function that measures the distance of each contact from the end of its phase.
+
+Arguments, each (m,): normal impulses P (N s), normal velocities u_N (m/s), work (J), and the rates of P and
+u_N with respect to a parameter x. Result: (a, b, c), each (m,). The distance is a, negative before the end;
+after an increment x it is a + b x + c x^2 / 2.
 """
 
 
 def compress_group(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
-    """Return the impulses (3m) of the compression phase, which lasts until no contact approaches, and the
-    work (m) of the normal impulses.
+    """Return the impulses (3m), N s, of the compression phase, and the work (m), J, of the normal impulses.
+
+    The phase ends when no contact approaches. `W` (3m, 3m) is the Delassus matrix, `u` (3m) the contact
+    velocities before the impact (m/s), and `mu` (m) the friction coefficients.
     """
 
     def ending(
@@ -90,17 +101,16 @@ def compress_group(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
 
 
 def restore_group(W: Floats, u: Floats, mu: Floats, compressed: Floats, ending: Ending) -> Floats:
-    """Return all impulses (3m) from the end of the compression, `compressed`, to the `ending`; the work
-    starts at zero.
+    """Return the total impulses (3m), N s, at the end of the restitution phase, which `ending` defines.
+
+    `compressed` (3m) are the impulses of the compression. Work is counted from the end of the compression.
     """
     return _Process(W, u, mu, ending).run(compressed)[0]
 
 
 @dataclass(frozen=True)
 class _Mode:
-    """Statuses of the pushed contacts during an impact, as lists of indices, and the rate of the impulses
-    (3m).
-    """
+    """Statuses of the pushed contacts between two events of an impact, and the rate of the impulses."""
 
     slipping: list[int]  # slipping contacts
     smooth: list[int]  # contacts without friction
@@ -115,8 +125,18 @@ class _Mode:
 
 
 class _Process:
-    """One phase of an impact of m contacts, given by W (3m, 3m), velocities before (3m), mu (m) and the
-    ending.
+    """One phase (compression or restitution) of an impact of m contacts.
+
+    Parameters
+    ----------
+    W
+        Delassus matrix (3m, 3m), 1/kg.
+    u
+        Contact velocities before the impact, (3m), m/s.
+    mu
+        Friction coefficients, (m).
+    ending
+        Distance of each contact from the end of the phase.
     """
 
     def __init__(self, W: Floats, u: Floats, mu: Floats, ending: Ending) -> None:
@@ -141,14 +161,17 @@ class _Process:
         return math.hypot(u[i, 1], u[i, 2])
 
     def distance(self, Lam: Floats, work: Floats) -> Floats:
-        """Return the distance of each of the m contacts from the end of its phase; it is negative before the
-        end.
+        """Return the distance (m) of each contact from the end of its phase, negative before the end.
+
+        `Lam` (3m) are the impulses and `work` (m) the work of the normal impulses so far.
         """
         still = np.zeros(self.count)
         return self.ending(Lam[::3], self.velocities(Lam)[:, 0], work, still, still)[0]
 
     def run(self, Lam: Floats) -> tuple[Floats, Floats]:
-        """Return impulses (3m) and work (m) at the end of the phase that begins with the impulses Lam."""
+        """Return impulses (3m), N s, and work (m), J, at the end of the phase that begins with the impulses
+        Lam.
+        """
         work = np.zeros(self.count)
         self.tolerance = END_TOLERANCE * np.abs(self.distance(Lam, work))
         for _ in range(MAX_IMPACT_EVENTS):
@@ -175,22 +198,25 @@ class _Process:
         )
 
     def lowest(self, Lam: Floats, work: Floats) -> list[int]:
-        """Return the contacts of lowest normal velocity among those that have not reached their end."""
+        """Return the indices of the unfinished contacts with the lowest normal velocity."""
         unfinished = (self.distance(Lam, work) < -self.tolerance) & ~self.ended
         un = self.velocities(Lam)[:, 0]
         level = un[unfinished].min(initial=np.inf) + EQUAL_APPROACH * self.speed
         return np.flatnonzero(unfinished & (un <= level)).tolist()
 
     def resolution(self, Lam: Floats) -> float:
-        """Return the slip speed (m/s) below which a slip is a rounding error of the velocities before the
-        impact, or of velocity changes that cancel.
+        """Return the slip speed (m/s) below which a slip is a rounding error after the impulses Lam (3m).
+
+        Velocities before the impact and velocity changes that cancel both cause such errors.
         """
         return NO_SLIP * max(self.speed, float((np.abs(self.W) @ np.abs(Lam)).max()))
 
     # --- the law of friction between rates
 
     def column(self, i: int, direction: Floats) -> Floats:
-        """Return the impulses (3m) of contact i that slips in a direction, for a unit normal impulse."""
+        """Return the unit impulse (3m) of contact i that slips in a `direction` (2,): normal force and
+        friction.
+        """
         size = math.hypot(1.0, self.mu[i])
         out = np.zeros(3 * self.count)
         out[3 * i] = 1.0 / size
@@ -198,12 +224,12 @@ class _Process:
         return out
 
     def find_mode(self, u: Floats, group: list[int], slips: list[int]) -> _Mode:
-        """Return the statuses of the contacts of lowest normal velocity.
+        """Return the statuses of the contacts `group` of lowest normal velocity; `slips` are those that slip.
 
         Find shares p >= 0 of sum one with normal velocities A p that equal c for pushed contacts and are at
-        least c for the others, so that the pushed ones stay the lowest, eq. [impact-group]. Friction that
-        presses contacts down makes c negative. The same number added to all entries of A adds it to c and
-        does not change the shares: with c > 0 this is Coulomb's law with b = -1.
+        least c for the others: pushed contacts stay the lowest, eq. [impact-group]. Friction that presses
+        contacts down makes c negative. A number added to all entries of A is added to c and does not change
+        the shares. With c > 0 the problem is Coulomb's law with b = -1.
         """
         smooth = [i for i in group if self.mu[i] == 0.0]
         slipping = [i for i in slips if i not in smooth]
@@ -244,10 +270,11 @@ class _Process:
         )
 
     def shares(self, mode: _Mode) -> Callable[[Floats], tuple[Floats, Floats]]:
-        """Return a function from slip directions (angles) to the rate of the impulses (3m) and the shares of
-        the pushed contacts; it is valid as long as the mode lasts.
+        """Return a function from slip directions (rad) to the rate of the impulses (3m) and the shares of the
+        pushed contacts.
 
-        The shares of redundant contacts are not unique; they stay as close to those of the mode as possible.
+        The function is valid while the mode lasts. The shares of redundant contacts are not unique; the
+        function returns those nearest to the shares at the start of the mode.
         """
         fixed = self.axes[self._rows(mode.smooth, mode.holding)]
         rows = self._rows([*mode.slipping, *mode.smooth], mode.holding)
@@ -272,15 +299,13 @@ class _Process:
         return at
 
     def _rows(self, single: list[int], triple: list[int]) -> list[int]:
-        """Return the indices of the normal rows of the contacts `single` and of all rows of the contacts
-        `triple`.
-        """
+        """Return row indices: the normal row of contacts in `single`, all three rows of those in `triple`."""
         return [3 * i for i in single] + [3 * i + j for i in triple for j in range(3)]
 
     # --- from event to event
 
     def _advance_straight(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
-        """Return impulses and work at the next event, up to which all rates are constant."""
+        """Return impulses (3m) and work (m) at the next event, for rates that are constant until then."""
         u = self.velocities(Lam)
         change = (self.W @ mode.rate).reshape(-1, 3)
         un = u[:, 0]
@@ -309,7 +334,7 @@ class _Process:
         return Lam + x * mode.rate, work + dP * (un * x + 0.5 * dun * x * x)
 
     def _advance_turning(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
-        """Return impulses and work at the next event, while slip directions turn."""
+        """Return impulses (3m) and work (m) at the next event, for slip directions that turn until then."""
         motion = _Turning(self, mode, Lam)
         x = _integrate_to_event(motion.rate, motion.margin, motion.start(Lam, work))
         log_slip, angles, Lam, work = motion.split(x)
@@ -324,9 +349,9 @@ class _Process:
         return Lam, work
 
     def _stop_ideal(self, Lam: Floats, work: Floats, ideal: list[int]) -> Floats:
-        """Return impulses after which contacts of infinite friction do not slip.
+        """Return impulses (3m) after which the contacts `ideal`, of infinite friction, do not slip.
 
-        Contacts that would then separate are excluded, because friction needs a normal force.
+        Contacts that would then separate are excluded instead, because friction needs a normal force.
         """
         stopped = self._stop(Lam, ideal)
         group = self.lowest(stopped, work)
@@ -340,7 +365,7 @@ class _Process:
         return Lam
 
     def _stop(self, Lam: Floats, rested: list[int]) -> Floats:
-        """Return impulses after which the contacts `rested` do not slip."""
+        """Return the impulses Lam (3m) plus friction impulses that end the slip of the contacts `rested`."""
         rows = [3 * i + j for i in rested for j in (1, 2)]
         slip = (self.u + self.W @ Lam)[rows]
         out = Lam.copy()
@@ -351,9 +376,9 @@ class _Process:
 class _Turning:
     """The ordinary differential equation of an impact with slipping contacts.
 
-    With the parameter s, dLam = h ds and 1 / h the sum of 1 / slip, slip decays exponentially and the
-    equations are regular where it ends. The variables are log(slip) and direction (angle) of each slipping
-    contact, impulses (3m) and work (m).
+    The parameter s is defined by dLam = h ds, where 1 / h is the sum of 1 / slip. In s a slip decays
+    exponentially, and the equations are regular at its end. The variables x are log(slip) and direction (rad)
+    of each slipping contact, impulses (3m) and work (m).
     """
 
     def __init__(self, process: _Process, mode: _Mode, Lam: Floats) -> None:
@@ -371,7 +396,7 @@ class _Turning:
         self.slack = np.maximum(-ahead, 0.0) + process.resolution(Lam)
 
     def start(self, Lam: Floats, work: Floats) -> Floats:
-        """Return the initial values of the variables."""
+        """Return the variables x at impulses Lam (3m) and work (m)."""
         along, across = self.process.velocities(Lam)[self.mode.slipping, 1:].T
         log_slip = np.log(np.hypot(along, across))
         return np.concatenate([log_slip, np.arctan2(across, along), Lam, work])
@@ -383,7 +408,7 @@ class _Turning:
         return x[:n], x[n : 2 * n], x[2 * n : -m], x[-m:]
 
     def rate(self, _: float, x: Floats) -> Floats:
-        """Return the derivatives of the variables with respect to s."""
+        """Return the derivatives of the variables x with respect to the parameter s."""
         log_slip, angle, Lam = self.split(x)[:3]
         slip = np.exp(log_slip)
         dLam = self.shares(angle)[0]
@@ -395,7 +420,7 @@ class _Turning:
         return h * np.concatenate([growth / slip, turn / slip, dLam, un * dLam[::3]])
 
     def margin(self, x: Floats) -> float:
-        """Return the smallest distance to an event: a number that is positive before the next event."""
+        """Return the smallest event function at the variables x; it is positive before the next event."""
         process = self.process
         pushed = self.mode.pushed
         others = self.others
@@ -415,8 +440,9 @@ class _Turning:
 
 
 def _normal_rows(single: int, triple: int) -> Floats:
-    """Return 1 for the normal and 0 for the tangential rows of `single` contacts with one row and `triple`
-    contacts with three.
+    """Return 1 for each normal and 0 for each tangential row.
+
+    The rows are those of `single` contacts with one row, then of `triple` contacts with three rows.
     """
     return np.array([1.0] * single + [1.0, 0.0, 0.0] * triple)
 
@@ -431,7 +457,7 @@ def _first_root(a: float, b: float, c: float) -> float:
 def _integrate_to_event(
     rate: Callable[[float, Floats], Floats], margin: Callable[[Floats], float], start: Floats
 ) -> Floats:
-    """Return the variables at which the margin, positive at the start, becomes zero."""
+    """Integrate `rate` from the variables `start` until `margin` becomes zero; return the variables there."""
     solver = DOP853(rate, 0.0, start, INTEGRATION_END, rtol=IMPACT_RTOL, atol=IMPACT_ATOL)
     before = start
     for _ in range(MAX_IMPACT_STEPS):

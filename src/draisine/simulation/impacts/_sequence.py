@@ -1,5 +1,4 @@
-"""Impacts of several contacts in sequence: the contacts with the fastest approach first, equal approaches
-together.
+"""Impacts of several contacts in sequence, the fastest approach first.
 
 Problem: an impact model for one contact (Keller, Stronge, Brach) does not determine the impact of several
 contacts. Method:
@@ -8,8 +7,8 @@ contacts. Method:
 2. Resolve the impact of the whole group by the model.
 3. Repeat until no contact approaches.
 
-No contact of a group comes before another, so that the result does not depend on the order of the contacts
-and is symmetric for mirror images.
+The contacts of a group are resolved together. The result therefore does not depend on the order of the
+contacts, and the impact of a symmetric system is symmetric.
 """
 
 from collections.abc import Callable
@@ -23,29 +22,33 @@ from draisine.simulation.contact.complementarity.active_set import ImpactProblem
 from draisine.simulation.impacts.moreau import check_restitution, prepare_contact_impulses
 
 MAX_IMPACTS = 5000
-"""Largest number of group impacts in sequence. Walls that nearly face each other (each impact leaves 0.97 of
-the speed) need about 900 to reach `NO_APPROACH`.
+"""Largest number of group impacts in sequence.
+
+A wheel between two walls that almost face each other loses only 3 % of its speed in each impact. It needs
+about 900 impacts to reach `NO_APPROACH`.
 """
 
 NO_APPROACH = 1e-12
-"""Approach velocity, relative to the largest contact velocity, below which it counts as zero because of
-rounding.
-"""
+"""Approach velocity, relative to the largest contact velocity, below which it is a rounding error."""
 
 EQUAL_APPROACH = 1e-9
-"""Difference of approach velocities, relative to the largest contact velocity, below which they are equal. It
-is above the rounding of a symmetric run, and below the differences that integration tolerances resolve.
+"""Difference of two approach velocities that count as equal, relative to the largest contact velocity.
+
+The value is above the rounding errors of a symmetric run, and below differences that integration resolves.
 """
 
 ApproachModel = Callable[[Floats, Floats, Floats, float, float], Floats]
-"""Type of a function that resolves the fastest approach of m contacts: from W (3m, 3m), the velocities before
-(3m), mu (m), the coefficient of restitution and the largest contact velocity at the start of the whole impact
-to the impulses (3m) of all contacts.
+"""Type of a function that resolves the fastest approach among m contacts and returns the impulses (3m), N s.
+
+Arguments: Delassus matrix W (3m, 3m), contact velocities before (3m), friction coefficients (m), coefficient
+of restitution, and largest contact velocity (m/s) at the start of the whole impact.
 """
 
 GroupModel = Callable[[Floats, Floats, Floats, float], Floats]
-"""Type of an impact model of a group: from W (3m, 3m), the velocities before (3m), mu (m) and the coefficient
-of restitution of m contacts to their impulses (3m), normal, along and across of each contact.
+"""Type of a function that resolves the impact of a group of m contacts and returns the impulses (3m), N s.
+
+Arguments: Delassus matrix W (3m, 3m), contact velocities before (3m), friction coefficients (m) and
+coefficient of restitution. Impulses and velocities are in the order normal, along, across of each contact.
 """
 
 
@@ -82,7 +85,10 @@ class SequentialImpact:
 
 
 def resolve_in_sequence(given: ImpactProblem, normal: float, resolve: ApproachModel) -> Selection:
-    """Return the speeds after an impact, resolved one fastest approach after the other, and the impulses."""
+    """Resolve an impact by repeated calls of `resolve` for the fastest approach; return speeds and impulses.
+
+    `normal` is the coefficient of restitution.
+    """
     check_restitution(normal)
     W, before, apply_impulses = prepare_contact_impulses(given)
     mu = np.array([k.mu for k in given.contacts])

@@ -1,8 +1,9 @@
 """Brach's impact model: Newton's restitution, and a bounded ratio of tangential to normal impulse.
 
-The tangential impulse acts against the initial slip. Its ratio to the normal impulse is `mu`, or less if less
-ends the slip, or if more would increase the energy. Brach 1989, Journal of Applied Mechanics 56(1), 133-138.
-Contacts that approach equally fast form one impact; otherwise the fastest comes first.
+The tangential impulse acts against the initial slip. Its ratio to the normal impulse is `mu`, unless a
+smaller ratio ends the slip, or a larger one would increase the energy. Brach 1989, Journal of Applied
+Mechanics 56(1), 133-138. Contacts that approach equally fast are resolved together; otherwise the fastest
+comes first.
 """
 
 import numpy as np
@@ -14,15 +15,16 @@ from draisine.simulation.impacts._sequence import SequentialImpact
 from draisine.simulation.impacts.moreau import solve_friction_impulses
 
 LARGEST_MU = 1e9
-"""Friction coefficient that replaces infinite friction; the ratio that ends a slip is finite for any mu."""
+"""Friction coefficient that replaces infinite friction; a finite impulse ratio always ends the slip."""
 
 BRACH_NO_SLIP = 1e-9
-"""Slip, relative to the largest velocity before the impact, below which it counts as zero; it exceeds the
-resolution of the friction solver (1e-11).
+"""Slip speed, relative to the largest velocity before the impact, below which a contact does not slip.
+
+The value is above the resolution of the friction solver, 1e-11.
 """
 
 ENERGY_TOLERANCE = 1e-12
-"""Work, relative to the products of impulses and velocities, below which it counts as rounding."""
+"""Work of a contact, relative to the sum of |impulse times velocity|, below which it is a rounding error."""
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
@@ -42,9 +44,10 @@ impact = SequentialImpact(_resolve_group)
 
 
 def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Floats:
-    """Return impulses (3m); those of contacts that do not stick are normal or along the initial slip.
+    """Return the impulses (3m), N s, for contacts of which those in the mask `holding` (m) may stick.
 
-    Coulomb's law then relates impulse ratio and remaining slip: the ratio is at its bound, or the slip ends.
+    The impulse of any other contact is normal or along its initial slip. Coulomb's law relates impulse ratio
+    and remaining slip: the ratio is at its bound, or the slip ends.
     """
     n = len(u)
     axes = np.eye(n)
@@ -71,11 +74,10 @@ def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Fl
 def _bound_energy(
     W: Floats, u: Floats, mu: Floats, e: float, holding: Floats, Lam: Floats
 ) -> Floats:
-    """Return impulses with which no contact increases the energy; the ratios of contacts that would are
-    reduced.
+    """Reduce the impulse ratios of the contacts that increase the energy; return the impulses (3m), N s.
 
-    Without friction no contact increases the energy, so that a scale of the ratios exists with which none
-    does. Contacts that increase the energy as a consequence are bounded as well.
+    Without friction no contact increases the energy, so that a suitable scale of the ratios exists. If
+    another contact increases the energy as a consequence, its ratio is reduced as well.
     """
     bounded = np.full(len(mu), False)
     ratio = np.zeros(len(mu))
@@ -109,7 +111,7 @@ def _slips(W: Floats, u: Floats, Lam: Floats) -> Floats:
 
 
 def _gain(W: Floats, u: Floats, Lam: Floats) -> Floats:
-    """Return the energy increase (J) by each of the m contacts; increases within rounding are zero."""
+    """Return the energy increase (m), J, by each contact minus a bound of the rounding error."""
     after = u + W @ Lam
     work = 0.5 * (Lam * (u + after)).reshape(-1, 3).sum(axis=1)
     size = np.abs(Lam * u).reshape(-1, 3).sum(axis=1)

@@ -28,16 +28,16 @@ from draisine.simulation.impacts._sequence import (
 )
 
 MAX_EVENTS = 20000
-"""Largest number of events and steps of one strike; a plane one has fewer than ten."""
+"""Largest number of events and steps of one impact; an impact in the plane has fewer than ten."""
 
 ZERO_SLIP = 1e-10
-"""Slip, relative to the largest contact velocity, below which it counts as zero because of rounding."""
+"""Slip speed, relative to the largest contact velocity, below which a slip is a rounding error."""
 
 MAX_TURN = 0.005
-"""Largest turn of a slip direction in a step (rad); the error of a strike is about its square / 24."""
+"""Largest rotation (rad) of a slip direction in a step; the error of an impact is about its square / 24."""
 
 MAX_SHRINK = 0.005
-"""Largest decrease of a turning slip in a step, relative to the slip; the error grows with its square."""
+"""Largest relative decrease of a turning slip in a step; the error of an impact grows with its square."""
 
 
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
@@ -46,14 +46,14 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
 
 
 def _resolve_with_supports(W: Floats, u: Floats, mu: Floats, e: float, largest: float) -> Floats:
-    """Return the impulses (3m) of the impact of the fastest contacts, see `ApproachModel`."""
+    """Return the impulses (3m), N s, of striking contacts and supports, see `ApproachModel`."""
     process = _SupportedImpact(W, u, mu, largest)
     compressed = process.run(np.zeros(len(u)), None)
     return process.run(compressed, (1.0 + e) * process.pressed(compressed)) if e else compressed
 
 
 class _SupportedImpact:
-    """Impact of the fastest approaching contacts while others rest, from velocities u before it (3m)."""
+    """Impact of the fastest approaching contacts (striking) while others rest on the ground (supports)."""
 
     def __init__(self, W: Floats, u: Floats, mu: Floats, speed: float) -> None:
         self.W = W
@@ -71,8 +71,10 @@ class _SupportedImpact:
         return float(Lam[::3][self.striking].sum())
 
     def run(self, Lam: Floats, end: float | None) -> Floats:
-        """Return the impulses (3m) at the end of the compression, or when the striking contacts have
-        the normal impulse `end`.
+        """Continue the impact from the impulses Lam (3m); return the impulses at the end of the phase.
+
+        Without `end`, the phase is the compression. Otherwise it ends when the normal impulses of the
+        striking contacts add up to `end` (N s).
         """
         for _ in range(MAX_EVENTS):
             u = self.u + self.W @ Lam
@@ -96,9 +98,9 @@ class _SupportedImpact:
         )
 
     def rate(self, u: Floats) -> Floats:
-        """Return the rates of the impulses (3m) per normal impulse of the striking contact.
+        """Return the rates (3m) of the impulses per normal impulse of the striking contact, at velocities u.
 
-        Several striking contacts gain normal velocity at the same rate, `compliance`.
+        If several contacts strike, all of them gain normal velocity at the same rate `compliance`.
         """
         slip = u.reshape(-1, 3)[:, 1:]
         closed = [i for i in self.supports if u[3 * i] <= EQUAL_APPROACH * self.speed]
@@ -144,7 +146,9 @@ class _SupportedImpact:
         return basis @ lam
 
     def step_length(self, u: Floats, du: Floats) -> tuple[float, bool]:
-        """Return the length of the step up to the next slip or support event, and whether a slip turns."""
+        """Return the step to the next event of a slip or a support, from velocities u and rates du (3m), and
+        whether a slip turns.
+        """
         steps = [math.inf]
         turns = False
         slip = u.reshape(-1, 3)[:, 1:]

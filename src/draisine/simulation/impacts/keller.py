@@ -1,8 +1,8 @@
 """Keller's impact model: Coulomb friction during the impact, Poisson's restitution.
 
-The normal impulse of the restitution is `normal` times that of the compression, at each contact; slip may
-stop, reverse and change its direction meanwhile. Keller 1986, Journal of Applied Mechanics 53(1), 1-4.
-Contacts that approach equally fast form one impact; otherwise the fastest comes first.
+At each contact the normal impulse of the restitution is `normal` times the normal impulse of the compression.
+A slip may stop, reverse and change its direction during the impact. Keller 1986, Journal of Applied Mechanics
+53(1), 1-4. Contacts that approach equally fast are resolved together; otherwise the fastest comes first.
 """
 
 from draisine.algebra.scalar import Floats
@@ -11,8 +11,8 @@ from draisine.simulation.impacts._sequence import SequentialImpact
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses (3m) of contacts whose normal impulse ends at (1 + e) times that of the
-    compression, eq. [keller].
+    """Return the impulses (3m), N s; the normal ones are (1 + e) times those of the compression, eq.
+    [keller].
     """
     compressed = compress_group(W, u, mu)
     end = (1.0 + e) * compressed[0][::3]

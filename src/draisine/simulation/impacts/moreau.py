@@ -1,8 +1,8 @@
-"""Moreau's impact model: normal restitution, and Coulomb friction between impulses and the weighted
-velocities v+ + e v-.
+"""Moreau's impact model: normal restitution and Coulomb friction.
 
-With infinite mu and e = 0 it is the plastic model. All contacts are resolved at once. Moreau 1988,
-doi:10.1007/978-3-7091-2624-0_1.
+Friction relates the impulses to the tangential velocities after the impact, the restitution the normal
+impulses to the weighted velocities v+ + e v-. With infinite mu and e = 0 the model is the plastic one. All
+contacts are resolved at once. Moreau 1988, doi:10.1007/978-3-7091-2624-0_1.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,8 +53,10 @@ def check_restitution(normal: float) -> None:
 def prepare_contact_impulses(
     given: ImpactProblem,
 ) -> tuple[Floats, Floats, Callable[[Floats], Selection]]:
-    """Return the Delassus matrix W (3m, 3m) of m contacts, their velocities before the impact (3m), and the
-    function from their impulses (3m) to the result of the impact, its only trial.
+    """Return the impact problem of m contacts in terms of impulses.
+
+    The result has three parts: the Delassus matrix W (3m, 3m), the contact velocities before the impact (3m),
+    and a function from the impulses (3m) to the selection with this only trial.
     """
     contacts = given.contacts
     W, change = make_contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
@@ -75,8 +77,9 @@ def prepare_contact_impulses(
 def solve_friction_impulses(
     W: Floats, b: Floats, mu: Sequence[float], tolerance: float, contacts: Sequence[Candidate] = ()
 ) -> Floats:
-    """Return the impulses (3m) of contacts with `u = W Lam + b`, where u and Lam satisfy Coulomb's law at
-    each contact.
+    """Return the impulses Lam (3m) such that Lam and u = W Lam + b satisfy Coulomb's law at each contact.
+
+    `mu` are the friction coefficients; `contacts` name the contacts in the error message.
     """
     touches = [FrictionContact(3 * i, 3, friction) for i, friction in enumerate(mu)]
     Lam = solve_friction(W, b, touches, tolerance)

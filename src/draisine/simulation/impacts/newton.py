@@ -1,5 +1,7 @@
-"""Newton's impact model: contact velocities after the impact are minus the coefficient of restitution times
-those before, normal and tangential (3.12). Only equal coefficients never increase the energy.
+"""Newton's impact model, (3.12) of the thesis.
+
+Each contact velocity after the impact is minus a coefficient of restitution times the velocity before it;
+normal and tangential coefficients may differ. Unequal coefficients can increase the energy.
 """
 
 import numpy as np
@@ -15,8 +17,9 @@ from draisine.simulation.contact.event_driven.impact import ImpactSolver, resolv
 
 @resolved_by_routine(ImpactSolver.SETS)
 def impact(given: ImpactProblem, *, normal: float = 1.0, tangential: float = 1.0) -> Selection:
-    """Return the speeds after an impact with `C v+ = -E C v-`, where E = diag(normal, tangential, tangential)
-    per contact.
+    """Return speeds v+ and impulses of an impact with C v+ = -E C v- at the contacts that stay closed.
+
+    E = diag(normal, tangential, tangential) for each contact.
     """
     if not (0 <= normal <= 1 and -1 <= tangential <= 1):
         raise ParameterError(

@@ -13,7 +13,7 @@ from draisine.simulation.contact.event_driven.impact import ImpactSolver, resolv
 
 @resolved_by_routine(ImpactSolver.SETS)
 def impact(given: ImpactProblem) -> Selection:
-    """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
+    """Return speeds v+ and impulses of an impact with C v+ = 0 at the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in given.contacts):
         raise ParameterError("plastic: wheels with a finite mu need the impact model 'moreau'.")
     return solve_impact(given, lambda contact: np.zeros(3))

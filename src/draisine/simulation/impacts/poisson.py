@@ -1,8 +1,8 @@
 """Poisson's impact model with friction: compression and expansion, each solved for its total impulses.
 
-The compression is plastic. The normal impulses of the expansion are `normal` times those of the compression,
-and larger if a contact would approach otherwise. Friction obeys Coulomb's law in each phase. All contacts are
-resolved at once. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497.
+The compression is plastic. The normal impulses of the expansion are `normal` times those of the compression;
+they are larger at contacts that would approach otherwise. Friction obeys Coulomb's law in each phase. All
+contacts are resolved at once. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497.
 """
 
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
 
 
 def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) -> Floats:
-    """Return the impulses (3m) of the expansion from the velocities u before it and the required normal
-    impulses `given`.
+    """Return the impulses (3m), N s, of the expansion.
 
-    At first all normal impulses are the required ones. Contacts that then approach get a larger impulse, so
-    that they do not; they return to the required impulse if that suffices.
+    `u` (3m) are the contact velocities before the expansion, and `given` (m) the required normal impulses.
+    First all normal impulses are the required ones. A contact that would approach gets the larger impulse
+    that prevents it; the required impulse is restored if it suffices.
     """
     if not given.any():
         return np.zeros(len(u))

@@ -1,9 +1,9 @@
 """Stronge's impact model: Coulomb friction during the impact, energetic coefficient of restitution.
 
-The work of the normal impulse during restitution is `normal`^2 times the work absorbed during compression, at
-each contact, so that no normal force increases the energy, for any change of slip. Stronge 1990,
-doi:10.1098/rspa.1990.0125. Contacts that approach equally fast form one impact; otherwise the fastest comes
-first.
+At each contact the work of the normal impulse during restitution is `normal`^2 times the work absorbed during
+compression. No normal force therefore increases the energy, whatever the slip does. Stronge 1990,
+doi:10.1098/rspa.1990.0125. Contacts that approach equally fast are resolved together; otherwise the fastest
+comes first.
 """
 
 from draisine.algebra.scalar import Floats
@@ -12,7 +12,9 @@ from draisine.simulation.impacts._sequence import SequentialImpact
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses (3m) of contacts that return e^2 of the work of the compression, eq. [stronge]."""
+    """Return the impulses (3m), N s, such that restitution returns e^2 of the compression work, eq.
+    [stronge].
+    """
     compressed = compress_group(W, u, mu)
     returned = -e * e * compressed[1]
 

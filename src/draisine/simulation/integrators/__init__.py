@@ -1,10 +1,12 @@
-"""Integrators of initial value problems, one file each. The function `advance` of each file integrates the
-state y over an interval without jumps of the inputs, in machine code.
+"""Integrators of initial value problems, one file each.
+
+The function `advance` of each file integrates the state y over an interval without jumps of the inputs, in
+machine code.
 
 `advance(problem, y, span, tick=None)` returns (times, samples, status). Methods with equal steps return the
 state after each step; adaptive methods return it at the sample times `span.grid`. `status` is a code from
-`_drivers` that says why the integration ended (0: the end is reached). The attribute `equal` is the method
-with equal steps that integrates many states in SIMD lanes.
+`_drivers`: the reason why the integration ended (0: it reached the end of the interval). Each file also has
+an object `equal`, the method with equal steps that integrates many states in SIMD lanes.
 
 To define a Runge-Kutta method, pass its tableau to `explicit`; for other methods with equal steps, pass the
 routine of one step to `EqualSteps`. `_drivers` contains the code that all methods share: problem, workspace,

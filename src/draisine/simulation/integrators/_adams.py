@@ -19,14 +19,17 @@ from draisine.simulation.integrators._drivers import (
 from draisine.simulation.integrators._explicit import EqualSteps
 
 STARTING_SUBSTEPS = 4
-"""Number of Runge-Kutta substeps in each of the first three steps, which have too few earlier rates for an
-Adams method.
+"""Number of Runge-Kutta substeps in each of the first three steps.
+
+An Adams method of fourth order needs the rates at three earlier steps, which do not exist yet.
 """
 
 
 def _step(corrector: Sequence[float]) -> Routine:
-    """Return the routine of one Adams step; `corrector` contains the weights of the rates f at steps n + 1,
-    n, ..., n - 3, and is empty for the predictor alone.
+    """Return the routine of one Adams step with the predictor AB4.
+
+    `corrector` contains the weights of the rates at steps n + 1, n, ..., n - 3 in the corrector. If it is
+    empty, the step consists of the predictor alone.
     """
     corrects = len(corrector) > 0
     b0, b1, b2, b3, b4 = [*corrector, *[0.0] * 5][:5]
@@ -34,8 +37,10 @@ def _step(corrector: Sequence[float]) -> Routine:
 
     @routine
     def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
-        """Write y + h sum a_j f_j, with f_j the rate j - 1 steps ago; then, with a corrector,
-        y + h sum b_j f_j with f_0 the rate at the predicted state.
+        """Write the state after step i to x.
+
+        The predictor is y + h sum a_j f_j, where f_j is the rate j - 1 steps ago. The corrector is
+        y + h sum b_j f_j, where f_0 is the rate at the predicted state.
         """
         c = p.lanes
         size = p.n * p.lanes
@@ -61,8 +66,9 @@ def _step(corrector: Sequence[float]) -> Routine:
 
 @routine
 def store_rates(p: Workspace, t0: float, h: float, done: int, states: Floats) -> None:
-    """Store the rates (time derivatives) at the first three states, and write the state after the last
-    finished step to x.
+    """Store the rates at the first three states, and write the state after the last finished step to x.
+
+    `states` are the states after all Runge-Kutta substeps, and `done` is the number of finished steps.
     """
     c = p.lanes
     size = p.n * p.lanes
@@ -73,10 +79,10 @@ def store_rates(p: Workspace, t0: float, h: float, done: int, states: Floats) ->
 
 
 class Adams(EqualSteps):
-    """The Adams method with AB4 as predictor and a corrector (empty: the predictor alone).
+    """An Adams method with AB4 as predictor and the weights of a corrector (empty: the predictor alone).
 
-    The first three steps are taken by RK4 in substeps: full steps would excite the stiff correction (2.41) a
-    thousand times as much as all later steps.
+    RK4 takes the first three steps, in substeps. Full RK4 steps would excite the stiff drift correction,
+    (2.41) of the thesis, a thousand times as much as all later steps.
     """
 
     def __init__(self, corrector: Sequence[float]) -> None:

@@ -27,8 +27,9 @@ A = (
      -5.801203960010585, 0.3111643669578199, -0.1521609496625161, 0.20136540080403034,
      0.04471061572777259),
 )  # fmt: skip
-"""Weights of the rates in the stages 0 to 11 (one row per stage), and in the solution. The solution is stage
-12, whose rate the error estimate and the next step use.
+"""Weights of the stage rates: one row for each of the stages 0 to 11, and a last row for the solution.
+
+The solution is stage 12. The error estimate and the next step use the rate at this stage.
 """
 A_EXTRA = (
     (0.056167502283047954, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25350021021662483, -0.2462390374708025,
@@ -82,4 +83,4 @@ D = (
      29.8402934266605, -43.53345659001114, 96.32455395918828, -39.17726167561544,
      -149.72683625798564),
 )  # fmt: skip
-"""Weights of all sixteen stages in the upper four coefficients of the dense output."""
+"""Weights of all sixteen stage rates in the four highest coefficients of the dense-output polynomial."""

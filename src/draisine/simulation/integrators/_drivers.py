@@ -30,29 +30,33 @@ MACHINE_FELL = 7  # the fall conditions of the run are met (`FallRule`)
 """Reasons why an integration ended. They are stored as floats in `Workspace.wrong`, one per lane."""
 
 SINGLE_STEP_GAP = 1e-8
-"""Largest gap that one Newton step of the projection closes up to rounding, m: the remaining gap is about its
-square, 1e-16.
+"""Largest gap (m) that one Newton step of the projection closes up to rounding.
+
+Newton's method converges quadratically: the remaining gap is about 1e-16 m.
 """
 
 STEPS_PER_NATIVE_CALL = 10_000
-"""Number of integration steps in one native call; a run can be interrupted between calls."""
+"""Number of integration steps in one native call; the user can interrupt a run only between calls."""
 
 MAX_REMAINING_CALLS = 10_000
-"""Largest number of further native calls at the present pace; a run that needs more counts as endless."""
+"""A run that needs more native calls than this at its present progress per call is stopped as endless."""
 
 FALL_SINE = 0
 FALL_OFFSET = 1
 FALL_LEFT = 2
 FALL_UP = 5
 FALL_WATCH_SIZE = 8
-"""Offsets of the fall conditions in `Problem.watch`: sine of the lean limit; an offset that is positive if
-the frame may turn over; unit vectors of the base to the left (3) and up (3), in coordinates of the internal
-base frame. FALL_WATCH_SIZE is the total number of entries.
+"""Offsets of the entries of `Problem.watch`, the fall conditions, and the number of entries.
+
+FALL_SINE: sine of the lean limit. FALL_OFFSET: offset of the tilt condition, positive if the frame may turn
+over. FALL_LEFT and FALL_UP: unit vectors (3,) of the base to the left and up, in coordinates of the internal
+base frame.
 """
 
 STEEP_LEAN = 0.95
-"""Sine of the lean angle before a step (72 degrees) above which a wheel that turns over within the step has
-fallen; at a smaller angle the step was too long.
+"""Sine of a lean angle of 72 degrees, to classify a wheel that turns over within one step.
+
+Above this angle at the start of the step the wheel has fallen; below it the step was too long.
 """
 
 ENDLESS_REASON = "the steps have become so short that the run would not end"
@@ -60,11 +64,11 @@ ENDLESS_REMEDY = (
     "A law that switches to and fro causes this: make it smooth, let it act at a fixed rate "
     "(Numerics(integrator='rk4', dt=0.001), or a Stepper), or increase rtol and atol."
 )
-"""Message and remedy for a run whose steps become too short to end."""
+"""Reason and remedy in the message for a run that is stopped as endless (`MAX_REMAINING_CALLS`)."""
 
 
 class Workspace(NamedTuple):
-    """State and scratch arrays of an integration, as routines use them."""
+    """State, coefficients and scratch arrays of an integration, for the compiled routines."""
 
     rate: Address  # address of the program that computes the rates (time derivatives of y)
     rate_table: Floats  # constants of the program `rate`
@@ -93,8 +97,9 @@ class Workspace(NamedTuple):
 
 
 SINGLE_LANE = ((Workspace, "lanes", 1),)
-"""Fields of `Workspace` that are compiled as constants in the code for one state: with the constant `lanes` =
-1 the compiler removes the loops over lanes.
+"""Fields of `Workspace` that are compile-time constants in the code for one state.
+
+If `lanes` is the constant 1, the compiler removes the loops over lanes.
 """
 
 
@@ -107,7 +112,10 @@ def step_loop_code(loop: Routine, count: int) -> NativeRoutine:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """An initial value problem. Tables, tail, floors and watch may have one column per SIMD lane."""
+    """An initial value problem, for one state or for several states in SIMD lanes.
+
+    Tables, `tail`, `floors` and `watch` may have one column per lane.
+    """
 
     rate: int  # address of the right-hand side
     rate_table: Floats  # constants of the right-hand side
@@ -126,8 +134,10 @@ class Problem:
     _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
     def workspace(self, n: int, stages: int, method: Floats, keep: bool = True) -> Packed:
-        """Return a workspace for states of n entries and a number of stages; a released one is reused if
-        available.
+        """Return a workspace for states of n entries and a method with `stages` stages.
+
+        A released workspace is reused. `method` are the coefficients of the method; `keep` is whether samples
+        are stored.
         """
         try:
             spare = self._spare[n, stages * self.rate_size * self.count, id(method), keep].pop()
@@ -139,12 +149,12 @@ class Problem:
         return spare
 
     def give_back(self, spare: Packed) -> None:
-        """Release a workspace for the next run, because making one takes longer than a short run."""
+        """Release a workspace for reuse; the construction of a workspace takes longer than a short run."""
         w = spare.record
         self._spare.setdefault((w.n, len(w.k), id(w.method), w.keep == 1), []).append(spare)
 
     def _new_workspace(self, n: int, stages: int, method: Floats, keep: bool) -> Packed:
-        """Return a new workspace for states of n entries and a number of stages."""
+        """Return a new workspace; the arguments are those of `workspace`."""
         c = self.count
         project = self.project
         x = np.zeros((1 + n + len(self.tail), c))
@@ -186,6 +196,7 @@ class Problem:
 
 
 def _flat(array: Floats) -> Floats:
+    """Return an array as a contiguous one-dimensional array of doubles."""
     return np.ascontiguousarray(array, dtype=float).ravel()
 
 
@@ -205,8 +216,9 @@ class Span:
 
     @property
     def last(self) -> float:
-        """The last floating-point time (s) before the end of the interval, at which inputs that jump at the
-        end still have their old values.
+        """The last floating-point number before the end of the interval (s).
+
+        Inputs that jump at the end still have their old values at this time.
         """
         return math.nextafter(self.end, self.start)
 
@@ -215,13 +227,13 @@ DENSE_NODE_COUNT = 5
 DENSE_NODE_POSITIONS = 0.5 * (
     1.0 - np.cos(np.pi * np.arange(DENSE_NODE_COUNT) / (DENSE_NODE_COUNT - 1))
 )
-"""Chebyshev nodes of a step (0 to 1, both ends included) at which its dense output is stored."""
+"""Number and positions (0 to 1, both ends included) of the Chebyshev nodes of the dense output in a step."""
 
 IntegrationResult = tuple[Floats, Floats, int]
 """Times (s), samples and status of an integration."""
 
 Tick = Callable[[float], None]
-"""Type of a function that receives the present time (s) after each native call."""
+"""Type of a function that is called with the present time (s) after each native call."""
 
 
 @routine
@@ -233,8 +245,9 @@ def evaluate_rates(p: Workspace, t: float, out: Floats) -> None:
 
 @routine
 def check_rates(p: Workspace, rates: Floats) -> int:
-    """Mark lanes whose rates are not finite or whose pivots are too small; return the number of ended
-    lanes.
+    """Mark lanes whose rates are not finite or whose pivots are too small; return the number of ended lanes.
+
+    `rates` contains the rates of all lanes, followed by the pivots of the constraint elimination.
     """
     c = p.lanes
     n = p.n
@@ -252,7 +265,7 @@ def check_rates(p: Workspace, rates: Floats) -> int:
 
 @routine
 def count_ended(p: Workspace) -> int:
-    """Return the number of ended lanes."""
+    """Return the number of lanes that have ended, for whatever reason."""
     count = 0
     for j in range(p.lanes):
         count += 1 if p.wrong[j] != 0.0 else 0
@@ -261,8 +274,9 @@ def count_ended(p: Workspace) -> int:
 
 @routine
 def project_and_mark_fallen(p: Workspace, t: float) -> int:
-    """Project pose and joint coordinates of the states in x at time t (s) onto closed contacts, and mark
-    lanes in which a wheel turns over from a steep lean as fallen. Return the number of ended lanes.
+    """Project the states in x at time t (s) onto closed contacts; return the number of ended lanes.
+
+    A lane in which a wheel turns over within the step has fallen if the lean was steep before the step.
     """
     p.x[: p.lanes] = t
     ended = project_lanes(p)
@@ -312,9 +326,7 @@ def project_lanes(p: Workspace) -> int:
 
 @routine
 def widest_gap(p: Workspace) -> float:
-    """Return the largest gap (m) of all lanes before the projection; write the largest gap of each lane to
-    `gap`.
-    """
+    """Return the largest gap (m) before the projection; write the largest gap of each lane to `gap`."""
     c = p.lanes
     for j in each(c):
         size = 0.0
@@ -329,7 +341,7 @@ def widest_gap(p: Workspace) -> float:
 
 @routine
 def keep_ended(p: Workspace) -> None:
-    """Restore the states before the step in lanes that have ended."""
+    """Restore the state before the step in each lane that has ended."""
     c = p.lanes
     for k in range(p.n):
         for j in each(c):
@@ -338,10 +350,10 @@ def keep_ended(p: Workspace) -> None:
 
 @routine
 def lean_sines(p: Workspace, states: Floats, out: Floats) -> None:
-    """Write the absolute sine of each lane's lean angle: the vertical component of the axis to the left.
+    """Write the absolute sine of the lean angle of each lane to `out`: the height of the axis to the left.
 
-    (x, y, z) is the vertical of the world in coordinates of the inner base frame, whose quaternion (a, b, d,
-    e) begins the state; it need not have unit length.
+    The first four entries (a, b, d, e) of a state are the quaternion of the internal base frame, not
+    necessarily of unit length. (x, y, z) is the vertical of the world in coordinates of this frame.
     """
     c = p.lanes
     w = p.watch
@@ -361,10 +373,11 @@ def lean_sines(p: Workspace, states: Floats, out: Floats) -> None:
 
 @routine
 def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
-    """Write the margin of each lane to a fall: the smaller of sine of the lean limit minus sine of the lean
-    angle, and vertical component of the upright axis of the frame (plus the offset).
+    """Write the margin of each lane to a fall to `out`; it is negative after a fall.
 
-    The symbols are those of `lean_sines`.
+    The margin is the smaller of two numbers: sine of the lean limit minus sine of the lean angle, and
+    vertical component of the upright axis of the frame plus FALL_OFFSET. The symbols are those of
+    `lean_sines`.
     """
     c = p.lanes
     w = p.watch
@@ -386,10 +399,10 @@ def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
 
 @routine
 def mark_fallen(p: Workspace, step: int) -> int:
-    """Mark lanes that fell in a step from y to x; return the number of ended lanes.
+    """Mark lanes that fell in the step number `step` from y to x; return the number of ended lanes.
 
-    A lane falls if its state is beyond the limit and further beyond it than before the step: a system that
-    starts beyond the limit may rise.
+    A lane falls if its margin is negative and smaller than before the step. A system that starts beyond the
+    limit may therefore rise.
     """
     c = p.lanes
     fall_margins(p, p.x[c:], p.gap)

@@ -1,6 +1,4 @@
-"""Methods with equal steps: the loop over the steps, and explicit Runge-Kutta methods defined by their
-tableaux.
-"""
+"""Methods with equal steps: the loop over steps, and explicit Runge-Kutta methods from their tableaux."""
 
 import math
 from collections.abc import Sequence
@@ -42,8 +40,11 @@ def make_step_loop(step: Routine, ring: int) -> Routine:
     def take_steps(
         p: Workspace, t0: float, h: float, last: float, first: int, end: int, samples: Floats
     ) -> int:
-        """Take the steps from number `first` to `end`; return the number of finished steps, which is smaller
-        if all lanes end. A lane that falls keeps the state after its last step.
+        """Take the steps from number `first` to `end`; return the number of finished steps.
+
+        The loop stops early if all lanes have ended. `t0` is the start time, `h` the step length and `last`
+        the latest time at which rates are evaluated (s). A lane that falls keeps the state after its last
+        step.
         """
         c = p.lanes
         size = p.n * p.lanes
@@ -83,7 +84,7 @@ class EqualSteps:
     step
         Routine of one step, see `make_step_loop`.
     stages
-        Number of rates that are stored, those of the last `ring` states included.
+        Number of stored rates, including the rates at the last `ring` states.
     ring
         Number of earlier states whose rates the method uses.
     coefficients
@@ -121,8 +122,9 @@ class EqualSteps:
         return w.x[c : c + y.size].reshape(y.shape).copy(), w.wrong, self.times_of(span, w.ended)
 
     def record(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
-        """Return the times, the states (times, n, columns) and the status of each column. A column that fails
-        keeps its last valid state.
+        """Return the times (s), the states (times, n, columns) and the status of each column.
+
+        A column that fails keeps its last valid state.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients)
         samples = np.empty((self.steps(span) + 1, y.size))
@@ -151,8 +153,9 @@ class EqualSteps:
     def integrate(
         self, problem: Problem, p: Packed, span: Span, samples: Floats, tick: Tick | None
     ) -> tuple[int, int]:
-        """Integrate over the interval; return the number of finished steps and the status of the first
-        lane.
+        """Integrate over the interval; return the number of finished steps and the status of the first lane.
+
+        The states after all steps are written to `samples`. `tick` receives the present time (s).
         """
         steps = self.steps(span)
         h = (span.end - span.start) / steps
@@ -173,8 +176,7 @@ class EqualSteps:
 
 
 def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
-    """Return an explicit Runge-Kutta method: row s of A contains the weights of stage s, b those of the
-    solution.
+    """Return the explicit Runge-Kutta method with the weights A (one row per stage) and b (of the solution).
 
     >>> ralston = explicit([[], [2 / 3]], [1 / 4, 3 / 4])
     """

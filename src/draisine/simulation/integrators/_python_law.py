@@ -1,5 +1,6 @@
-"""Control laws that cannot be compiled: the compiled integration loop calls Python for every right-hand
-side.
+"""Control laws that cannot be compiled.
+
+The compiled integration loop then calls a Python function for every evaluation of the right-hand side.
 """
 
 from typing import Any
@@ -34,9 +35,7 @@ class PythonRate:
         return None if self._callback is None else self._callback.error
 
     def bind(self, machine: ClosedForm) -> int:
-        """Return the address of a function that evaluates the right-hand side of a compiled model with the
-        control law.
-        """
+        """Return the address of a function that evaluates the right-hand side of `machine` with the law."""
         rate = machine.rate
         layout = rate.inputs
         y = layout.span("q", "z")

@@ -40,9 +40,9 @@ ORDER = 8
 ADAPTIVE = True
 
 STAGE_COUNT = 16
-"""Number of stages, including those of the dense output."""
+"""Number of stages, including the three stages that only the dense output needs."""
 END_STAGE = 12
-"""Index of the stage at the end of the step; its rate is the first that only the dense output needs."""
+"""Index of the stage at the end of the step; its rate has zero weight in the error estimates."""
 FIRST_DENSE_STAGE = 13
 """Index of the first of three stages for the dense output."""
 
@@ -50,8 +50,10 @@ NODE_OFFSET = STAGE_COUNT * STAGE_COUNT
 FIFTH_ORDER_OFFSET = NODE_OFFSET + STAGE_COUNT
 THIRD_ORDER_OFFSET = FIFTH_ORDER_OFFSET + FIRST_DENSE_STAGE
 DENSE_OFFSET = THIRD_ORDER_OFFSET + FIRST_DENSE_STAGE
-"""Offsets in `DOP853_COEFFICIENTS` of the nodes of the stages, of the weights of both error estimates and of
-the dense output; they follow the 16 x 16 weights of the stages.
+"""Offsets in `DOP853_COEFFICIENTS`, after the 16 x 16 weights of the stages.
+
+They belong to the nodes of the stages, the weights of the error estimates of fifth and third order, and the
+weights of the dense output.
 """
 
 CLOCK_TIME = 0  # present time, s
@@ -64,12 +66,13 @@ CLOCK_SIZE = 6
 """Indices of the entries of `Sampling.clock`; CLOCK_SIZE is their number."""
 
 BUFFERED_STEPS = 1000
-"""Number of steps whose dense-output nodes fit into the buffer: 5 nodes of about 20 numbers per step take 0.8
-MB.
+"""Number of steps whose dense-output nodes fit into the buffer.
+
+Five nodes of about 20 numbers per step need 0.8 MB.
 """
 
 VECTOR_WIDTH = 4
-"""Vector width of the sums over one state: two registers of two doubles, or one register of four."""
+"""Number of doubles per vector instruction in sums over one state: two registers of two, or one of four."""
 
 
 def _coefficients() -> Floats:
@@ -83,8 +86,10 @@ def _coefficients() -> Floats:
 
 
 DOP853_COEFFICIENTS = _coefficients()
-"""Coefficients of the method in one array: weights and nodes of the stages, weights of both error estimates
-and of the dense output; the offsets above are indices into it.
+"""All coefficients of the method in one array, for the compiled routines.
+
+The order is: weights of the stages, nodes, weights of both error estimates, weights of the dense output. The
+offsets above are indices into this array.
 """
 
 FIRST_STEP_LENGTH = 0.01
@@ -155,9 +160,9 @@ def sum_previous_rates(s: Stages, stage: int) -> None:
 
 @routine
 def add_latest_rate(s: Stages, stage: int, h: float, into: Floats) -> None:
-    """Compute the state of a stage, y + h sum a_j k_j, by adding the latest rate to the stored sum.
+    """Compute the state of a stage, y + h sum a_j k_j, from the stored sum and the latest rate.
 
-    The loop is not vectorised: the latest rates were just written one by one, and a vector load would wait
+    The loop is not vectorised. The latest rates were just written one by one, and a vector load would wait
     until all of them are in memory.
     """
     newest = stage - 1
@@ -175,9 +180,10 @@ def compute_stage_state(s: Stages, stage: int, h: float, into: Floats) -> None:
 
 @routine
 def error_norm(s: Stages, h: float, rates: int) -> float:
-    """Return the estimated error of a step relative to the tolerances, from the first `rates` stages.
+    """Return the estimated error of a step of length h (s) relative to the tolerances; below 1 is acceptable.
 
-    The rate at the end of the step has zero weight; if it is not finite, neither is the error.
+    The estimate uses the rates of the first `rates` stages. The rate at the end of the step has zero weight,
+    but it makes the error not finite if it is not finite itself.
     """
     n = s.n
     for i in each(n):
@@ -255,8 +261,9 @@ def try_step(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
 
 @routine
 def store_samples(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> float:
-    """Store the samples and dense-output nodes inside a step; return the valid fraction of the step: 1, or
-    the fraction before a fall.
+    """Store the samples and dense-output nodes inside the step from t to `end` (s).
+
+    Return the valid fraction of the step: 1, or the fraction before a fall.
     """
     count = int(g.clock[CLOCK_SAMPLE_COUNT])
     has_sample = 1 if count < g.points and g.grid[count] < end else 0
@@ -283,8 +290,9 @@ def store_samples(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end:
 
 @routine
 def store_nodes(s: Stages, g: Sampling, t: float, h: float, fraction: float, stop: float) -> None:
-    """Store the dense output of a fraction of a step of length h (s). The last node lies before the end of
-    the interval, where inputs may jump.
+    """Store the dense output of the first `fraction` of a step; h is the length (s) of this part.
+
+    The last node is at `stop` (s), or just before the end of the interval, where inputs may jump.
     """
     first = int(g.clock[CLOCK_NODE_COUNT])
     for i in range(DENSE_NODE_COUNT):
@@ -304,8 +312,7 @@ def fall_margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
 
 @routine
 def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
-    """Return the fraction of a step before a fall, located by bisection on the dense output; 1 without a
-    fall.
+    """Return the fraction of a step before a fall, by bisection on the dense output; 1 if there is no fall.
 
     A system falls if it is beyond the limit at a node, and further beyond it than at the start of the step.
     """
@@ -335,9 +342,7 @@ def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
 
 @routine
 def start_sampling(p: Workspace, g: Sampling) -> int:
-    """Store the samples at the start and evaluate the first rates; return 1 if the initial state is not
-    valid, otherwise 0.
-    """
+    """Store the samples at the start and evaluate the first rates; return 1 if these are invalid, else 0."""
     t = g.clock[CLOCK_TIME]
     count = int(g.clock[CLOCK_SAMPLE_COUNT])
     while count < g.points and g.grid[count] <= t:
@@ -353,7 +358,7 @@ def start_sampling(p: Workspace, g: Sampling) -> int:
 
 @routine
 def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
-    """Try up to `limit` steps; return 1 if the end is reached or the run cannot continue, otherwise 0."""
+    """Try up to `limit` steps; return 1 at the end of the interval or of the run, 0 if more steps follow."""
     if first == 1 and start_sampling(p, g) > 0:
         return 1
     for _ in range(limit):
@@ -401,7 +406,7 @@ def take_steps(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> 
 
 @routine
 def end_fallen(p: Workspace, s: Stages, g: Sampling, t: float, fraction: float) -> int:
-    """End the run at a fall, at a fraction of the step; y becomes the state there."""
+    """End the run at a fall at time t (s), the given fraction of the step; write the state there to y."""
     evaluate_dense_output(s, fraction, p.x[1:])
     p.x[0] = t
     project_lanes(p)
@@ -413,7 +418,7 @@ def end_fallen(p: Workspace, s: Stages, g: Sampling, t: float, fraction: float) 
 
 @routine
 def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
-    """Project samples onto closed contacts, one sample per SIMD lane."""
+    """Project the samples from index `first` to `end` onto closed contacts, one sample per SIMD lane."""
     c = p.lanes
     n = p.n
     i = first
@@ -429,11 +434,10 @@ def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
 
 
 def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> IntegrationResult:
-    """Integrate y over the interval `span` with adaptive steps; return the sample times (s), the samples
-    (times, n) and the status.
+    """Integrate y over the interval `span` with adaptive steps.
 
-    If the integration stops early, the state after the last valid step is an additional sample; after a fall
-    it is the state of the fall.
+    Return the sample times (s), the samples (times, n) and the status. If the integration stops early, the
+    state after the last valid step (or at the fall) is an additional sample.
     """
     n = len(y)
     points = len(span.grid)
@@ -488,8 +492,9 @@ def _take_steps(
     dense_output: list[tuple[Floats, Floats]] | None,
     tick: Tick | None,
 ) -> int:
-    """Take all steps of an interval, and append the dense output of each native call; return the status, a
-    code from `_drivers`.
+    """Take all steps of an interval in native calls of at most `chunk` steps; return the status code.
+
+    The dense output of each call is appended to `dense_output`; `tick` receives the present time (s).
     """
     (take_native_steps,) = routine_code(take_steps, width=VECTOR_WIDTH, known=SINGLE_LANE)
     clock = g.record.clock

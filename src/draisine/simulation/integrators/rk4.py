@@ -10,7 +10,7 @@ ADAPTIVE = False
 
 @routine
 def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
-    """Write y + h (k1 + 2 k2 + 2 k3 + k4) / 6."""
+    """Write the state after step i, y + h (k1 + 2 k2 + 2 k3 + k4) / 6, to x."""
     t = t0 + i * h
     c = p.lanes
     size = p.n * p.lanes

@@ -1,4 +1,4 @@
-"""Physical validity of a run (sign of normal forces, friction limits, drift of energy and constraints), and
+"""Physical validity of a run: signs of normal forces, friction limits, drift of energy and constraints,
 falls.
 
 - `record`: the record `Validity` of every run.

@@ -1,6 +1,6 @@
 """Assessment of the physical validity of a run from its arcs.
 
-Ideal contacts pull if the motion requires it, and numerical methods drift. This module finds the times at
+Ideal contacts pull if the motion requires it, and numerical solutions drift. This module finds the times at
 which normal forces become negative, friction exceeds its limit, the vehicle falls, or the drift of energy or
 constraints exceeds its bound.
 """
@@ -35,32 +35,33 @@ if TYPE_CHECKING:
     from draisine.simulation.trajectory import Arc, Trajectory
 
 FORCE_RESOLUTION = 1e-9
-"""Magnitude of a contact force, as a fraction of the largest contact force of the run, below which it counts
-as zero because of rounding.
-"""
+"""Contact force, over the largest contact force of the run, below which it is a rounding error."""
 
 CONE_RESOLUTION = 1e-6
-"""Excess of the friction force over its limit, as a fraction of the largest contact force, below which it
-counts as a rounding error.
+"""Excess of a friction force over its limit, as a fraction of the largest contact force, that is ignored.
+
+It may be a rounding error.
 """
 
 NEGLIGIBLE_LOAD_RATIO = 0.01
-"""Load of a wheel, relative to the largest load, below which its friction demand is ignored: the required
-ratio of tangential to normal force is unbounded as a wheel lifts off.
+"""Load of a wheel, relative to its largest load, below which its friction demand is ignored.
+
+The ratio of tangential to normal force grows without bound as a wheel lifts off.
 """
 
 EQUAL_CURVATURES = 0.01
-"""Relative difference of the curvatures of wheel and smooth ground, eq. [patch-fold], below which the contact
-is reported as ill-conditioned: the contact point moves a hundred times as fast as the wheel, and depends on
-small errors of the ground.
+"""Relative difference of the curvatures of wheel and smooth ground, eq. [patch-fold], that causes a note.
+
+Below this difference the contact is ill-conditioned: the contact point moves a hundred times as fast as the
+wheel, and depends on small errors of the ground.
 """
 
 MAX_STEER_ANGLE = math.pi / 2
-"""Largest steer angle to which a handlebar can be turned, rad."""
+"""Largest steer angle (rad) that a handlebar can reach."""
 
 
 def assess_validity(run: "Trajectory") -> Validity:
-    """Return the record of whether a run is physically valid, and from when on it is not."""
+    """Assess a run; return the record of faults, with the times at which they begin, and of notes."""
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
     intervals = _observe(run)
@@ -110,8 +111,8 @@ def assess_validity(run: "Trajectory") -> Validity:
 
 
 def require_valid(run: "Trajectory") -> None:
-    """Raise ValidityError if a run is not physically valid; its `partial` contains the valid part of the
-    trajectory.
+    """Raise ValidityError if a run is physically invalid; `partial` of the error is the valid part of the
+    run.
     """
     breaks = run.validity.breaks
     if breaks:
@@ -123,8 +124,9 @@ def require_valid(run: "Trajectory") -> None:
 
 
 def may_end_early(run: "Trajectory") -> bool:
-    """Return whether the vehicle of a run falls, or may turn a joint called steer beyond its limit. Only
-    states are examined, which costs less than the complete assessment.
+    """Return whether the vehicle of a run falls, or may turn a joint called steer beyond its limit.
+
+    Only states are examined, not forces. This is faster than the complete assessment.
     """
     model = run.arcs[0].machine.system.model
     options = run.contact if run.contact is not None else CONTACT
@@ -147,7 +149,7 @@ def _states(arc: "Arc") -> list[Floats]:
 
 
 def warn_invalid(run: "Trajectory", expected: Collection[str] = (), stacklevel: int = 3) -> None:
-    """Warn once if a run is not physically valid; the faults in `expected` are ignored."""
+    """Issue one warning about all faults of a run, except the faults with names in `expected`."""
     text = run.validity.unexpected(expected)
     if text:
         vehicle = run.arcs[0].machine.system.vehicle.__name__
@@ -194,10 +196,12 @@ def _observe(run: "Trajectory") -> list[ObservedArc]:
 
 
 def _begin(arc: "Arc") -> float:
+    """Return the start time (s) of an arc."""
     return float(arc.t[0] if len(arc.t) else arc.dense.t[0, 0])  # type: ignore[union-attr]
 
 
 def _earliest(times: Iterable[float | None]) -> float | None:
+    """Return the smallest of several times (s), ignoring None; None if all are None."""
     return min((t for t in times if t is not None), default=None)
 
 
@@ -220,8 +224,9 @@ def largest_force(intervals: Sequence[ObservedArc]) -> float:
 def _first_pull(
     intervals: Sequence[ObservedArc], model: Model, largest: float
 ) -> tuple[float | None, str | None]:
-    """Return the first time (s) at which a normal force becomes negative, and its wheel; `largest` is the
-    largest force (N).
+    """Return the first time (s) at which a normal force becomes negative, and the name of the wheel.
+
+    `largest` is the largest contact force of the run (N).
     """
     resolution = FORCE_RESOLUTION * largest
     wheels = _wheels(model)
@@ -236,13 +241,15 @@ def _first_pull(
 
 
 def friction_ratio(push: Floats, light: Any) -> Floats:
-    """Return the largest ratio of tangential to normal force while the load exceeds `light` (N), for forces
-    (3, ..., time).
+    """Return the largest ratio of tangential to normal force over time, while the load exceeds `light` (N).
+
+    `push` contains the forces (3, ..., time), N: normal, along, across.
     """
     return np.asarray(_ratios(push, light).max(axis=-1, initial=0.0))
 
 
 def _ratios(push: Floats, light: Any) -> Floats:
+    """Return the ratio of tangential to normal force, from forces (3, ...), N; 0 for loads up to `light`."""
     sizes = np.hypot(push[1], push[2])
     loaded = push[0] > np.maximum(light, 0.0)
     return np.divide(sizes, push[0], out=np.zeros(sizes.shape), where=loaded)
@@ -251,8 +258,10 @@ def _ratios(push: Floats, light: Any) -> Floats:
 def _friction_demand(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions
 ) -> tuple[float, float | None]:
-    """Return the largest ratio of tangential to normal force, and the first time (s) at which a wheel without
-    a given friction coefficient needs more friction than roads have; None if no wheel does.
+    """Return the largest ratio of tangential to normal force, and the time (s) of the first high demand.
+
+    A demand is high if a wheel without a given friction coefficient needs more friction than roads provide
+    (`MAX_ROAD_FRICTION`). The time is None if there is no high demand.
     """
     wheels = _wheels(model)
     pushes = [s.pushes([k for k, _ in wheels]) for s in intervals]
@@ -270,8 +279,8 @@ def _friction_demand(
 
 
 def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats | float:
-    """Return the friction coefficient of a wheel: one value or, on a terrain, where it depends on the ground
-    feature, one value per time.
+    """Return the friction coefficient of a wheel: one value, or one per time if `mu` depends on the wheel or
+    the ground feature.
     """
     if not isinstance(options.mu, Mapping):
         return options.friction(wheel, "")
@@ -286,8 +295,9 @@ def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats 
 def _friction_exceeded(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
 ) -> float | None:
-    """Return the first time (s) at which a wheel needs more friction than its mu; `largest` is the largest
-    force (N).
+    """Return the first time (s) at which a wheel needs more friction than its mu; None if it never does.
+
+    `largest` is the largest contact force of the run (N).
     """
     wheels = _wheels(model)
     if not wheels:  # a machine in the plane: its wheels have no normal forces
@@ -311,8 +321,10 @@ def _friction_exceeded(
 
 
 def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | None:
-    """Return the time (s) of the fall that ends a run, or None without a fall. Methods with equal steps stop
-    at the end of the step in which the fall occurs.
+    """Return the time (s) of the fall that ends a run; None if there is no fall.
+
+    Methods with equal steps stop at the end of the step with the fall. The time of the fall is then
+    interpolated.
     """
     if not has_fallen(run.outcome) and "fell flat" not in run.outcome:
         return None
@@ -338,8 +350,9 @@ def _steer_angles(
 def _passed_stop(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float | None, str | None]:
-    """Return the first time (s) at which a joint passes a stop, and its name. If contacts are unilateral,
-    stops are contacts, which no joint passes.
+    """Return the first time (s) at which a joint passes a stop, and the name of the joint.
+
+    On a terrain stops are unilateral contacts, which no joint passes.
     """
     passed = []
     for k, joint in enumerate(model.joints):
@@ -362,8 +375,10 @@ def _passed_stop(
 def _energy_drift(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float | None, float | None]:
-    """Return the largest relative energy drift between events of a system without drives and brakes, and the
-    first time (s) at which it exceeds its bound; None if it does not.
+    """Return the largest relative energy drift between events, and the first time (s) beyond its bound.
+
+    The time is None if the drift stays within `MAX_ENERGY_DRIFT`. Both are None for a system with drives or
+    dissipation.
     """
     led = run.settings.get("dynamics") == "none"
     if led or not conserves_energy(model) or any("kinetic" not in s.seen for s in intervals):
@@ -382,8 +397,8 @@ def _energy_drift(
 
 
 def conserves_energy(model: Model) -> bool:
-    """Return whether a system has neither dissipation nor drives except its inputs, so that its energy is
-    conserved without inputs.
+    """Return whether the energy of a system without inputs is conserved: no dissipation, no prescribed
+    joints.
     """
     driven = any(joint.motion is not None or joint.damper for joint in model.joints)
     dragged = any(body.drag is not None for body in model.bodies)
@@ -391,8 +406,9 @@ def conserves_energy(model: Model) -> bool:
 
 
 def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
-    """Return the change of the energy (..., time) since the start, relative to the largest kinetic energy
-    plus the largest change of potential energy.
+    """Return the relative change of the energy since the start, (..., time), from both energies (J).
+
+    The reference is the largest kinetic energy plus the largest change of the potential energy.
     """
     change = potential - potential[..., :1]
     largest = partial(np.nanmax, axis=-1, initial=0.0)
@@ -416,8 +432,11 @@ def _between_events(run: "Trajectory", intervals: Sequence[ObservedArc]) -> list
 def _constraint_drift(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float, float | None]:
-    """Return the largest violation of a constraint on the configuration, and the time (s) at which it exceeds
-    its bound. Contacts that constrain velocities only keep their initial gaps.
+    """Return the largest violation of a constraint on the configuration, and the first time (s) beyond its
+    bound.
+
+    Without drift correction, contacts constrain velocities only and keep their initial gaps; these are
+    subtracted.
     """
     bound, keeps = MAX_CONSTRAINT_DRIFT * length_scale(model), run.settings.get("drift") == "none"
     worst, since = 0.0, None
@@ -434,8 +453,9 @@ def _constraint_drift(
 
 
 def length_scale(model: Model) -> float:
-    """Return the size of a system (m): the diagonal of the bounding box of its centres of mass and contacts
-    in the zero configuration.
+    """Return the size of a system (m), the diagonal of a bounding box in the zero configuration.
+
+    The box contains the origin, all centres of mass and all contacts.
     """
     points = [(0.0, 0.0, 0.0), *(tuple(body.com) for body in model.bodies)]
     points += [tuple(contact.centre) for contact in model.contacts]
@@ -452,8 +472,8 @@ def _grazes(run: "Trajectory") -> list[str]:
 
 
 def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterator[str]:
-    """Yield a description of the first contact of each wheel with smooth ground of almost the same curvature:
-    wheel and time (s).
+    """Yield wheel and time (s) of the first contact of each wheel with smooth ground of almost equal
+    curvature.
     """
     for k, contact in enumerate(model.contacts):
         for interval in intervals:
@@ -465,8 +485,10 @@ def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterato
 
 
 def _start_energy(run: "Trajectory", model: Model) -> float | None:
-    """Return the initial kinetic energy (J) minus the smallest kinetic energy that satisfies the constraint
-    rows and the prescribed rates, eq. [rest].
+    """Return the initial kinetic energy (J) above the smallest possible one, eq. [rest].
+
+    The smallest one satisfies the constraint rows and the prescribed joint rates. Return None without
+    prescribed joints.
     """
     constraints = run.arcs[0].start_constraints() if any(j.motion for j in model.joints) else None
     if constraints is None:
@@ -477,8 +499,9 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
 
 
 def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
-    """Return the largest initial contact force, as a multiple of the weight of the system, and the name of
-    its contact; (0, None) without forces, or on a time-stepping arc, whose forces are mean values.
+    """Return the largest initial contact force, over the weight of the system, and the name of the contact.
+
+    Return (0, None) without forces, and on a time-stepping arc, whose forces are mean values over steps.
     """
     weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
     if not weight > 0.0 or first.arc.stores_forces:
@@ -508,8 +531,9 @@ def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
 
 
 def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: Model) -> bool:
-    """Return whether a system with weight and a free base has no contact force during the run and is not
-    driven: it falls freely.
+    """Return whether a system with weight and a free base is in free fall during the whole run.
+
+    It then has no contact force, no force element and no push.
     """
     pulled = [k for k in range(3) if model.gravity[k]]
     if not pulled or not set(pulled) <= set(model.twist) or model.elements:
@@ -520,8 +544,9 @@ def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: 
 
 
 def _odd_parts(model: Model) -> list[str]:
-    """Return the physically invalid properties of a model: negative damping, gravity that points up. Invalid
-    masses are refused when the model is built.
+    """Return descriptions of the physically invalid properties of a model: negative damping, upward gravity.
+
+    `Model` itself rejects invalid masses.
     """
     faults = [f"the damper of {j.name!r} creates energy" for j in model.joints if j.damper < 0.0]
     if model.base == "SE(3)" and float(model.gravity[2]) > 0.0:

@@ -1,6 +1,6 @@
 """Conditions under which a vehicle has fallen: its lean angle exceeds a limit, or its frame turns over.
 
-The same conditions apply to all solvers. The run stops at the fall, and its outcome states it.
+The same conditions apply to all solvers. A run stops at the fall, and the outcome of the run states the fall.
 """
 
 import math
@@ -15,16 +15,15 @@ from draisine.model.surface import Surface
 from draisine.simulation.integrators import FALL_WATCH_SIZE
 
 FALL_LEAN = math.radians(80.0)
-"""Default lean angle at which a vehicle has fallen, rad; pedals or handlebar touch the ground at about this
-angle.
-"""
+"""Default lean angle (rad) of a fallen vehicle, at which pedals or handlebar touch the ground."""
 
 FLAT_LEAN = math.radians(89.9)
 """Lean angle (rad) at which a single wheel lies flat; beyond it the contact point is ill-conditioned."""
 
 UNREACHABLE_SINE = 2.0
-"""Limit of the lean sine, or offset of the tilt cosine, that disables the fall condition, because sines and
-cosines never exceed 1.
+"""Limit of the sine of the lean angle, or offset of the cosine of the tilt, that disables a fall condition.
+
+Sines and cosines never exceed 1.
 """
 
 FALL_OUTCOME = "fell"
@@ -35,8 +34,8 @@ FALL_OUTCOME = "fell"
 class FallRule:
     """Conditions under which a vehicle has fallen."""
 
-    lean: float  # rad, largest lean angle; from 90 degrees on no lean angle is a fall
-    over: bool  # whether a frame that turns over has fallen
+    lean: float  # rad, largest lean angle; no condition if 90 degrees or more
+    over: bool  # whether the vehicle has also fallen if its frame turns over
 
     @property
     def watches(self) -> bool:
@@ -60,14 +59,18 @@ class FallRule:
             return np.asarray(np.minimum(lean, tilt) if self.over else lean)
 
     def falls(self, before: Floats, after: Floats) -> bool:
-        """Return whether a vehicle falls between two quaternions (4) of its base: afterwards it is beyond the
-        limit, and further beyond it than before. A vehicle that starts beyond the limit may rise.
+        """Return whether a vehicle falls between two orientations of its base, unit quaternions (4,).
+
+        It falls if its margin is negative and smaller than before. A vehicle that starts beyond the limit may
+        therefore rise.
         """
         return self.watches and bool(self.margin(after) < min(0.0, float(self.margin(before))))
 
     def watch(self, axes: Floats) -> Floats:
         """Return the fall conditions as the array `Problem.watch` of an integrator; empty without a
-        condition. `axes` (3, 3, ...) are the axes of the internal base frame in the zero configuration.
+        condition.
+
+        `axes` (3, 3, ...) is the rotation of the internal base frame in the zero configuration.
         """
         if not self.watches:
             return np.zeros(0)
@@ -79,7 +82,7 @@ class FallRule:
         return out
 
     def outcome(self, q: Floats) -> str:
-        """Return the outcome of a run that fell at the quaternion q of the base.
+        """Return the outcome of a run that ends with a fall, from the base's quaternion q (4,) at the fall.
 
         >>> FallRule(math.radians(80.0), over=True).outcome(np.array([0.7, 0.7, 0.0, 0.0]))
         'fell: lean beyond 80 deg'
@@ -111,7 +114,7 @@ def fall_rule(model: Model, largest_lean: float | None) -> FallRule:
 
 
 def describe_fall(limit: float | None) -> str:
-    """Return the outcome of a fall by a lean beyond a limit (rad), or by a frame that turns over (None).
+    """Return the outcome of a fall: by a lean angle beyond `limit` (rad), or by turning over (None).
 
     >>> describe_fall(math.radians(80.0))
     'fell: lean beyond 80 deg'

@@ -1,8 +1,9 @@
 """Times at which a margin becomes negative, on the dense output of steps or between samples.
 
-On a step a margin is known by its values at the Chebyshev nodes of the dense output. The interpolating
-polynomial shows where the margin vanishes, and whether it is negative between nodes. A negative minimum
-counts if it is deeper than the last term of the Chebyshev series, an estimate of the interpolation error.
+A margin is a function that is positive while a condition holds. In each step its values at the Chebyshev
+nodes of the dense output are given. Zeros and minima between the nodes are those of the interpolating
+polynomial. A negative minimum counts only if it is deeper than the interpolation error, which the last term
+of the Chebyshev series estimates.
 """
 
 import math
@@ -21,8 +22,9 @@ the range of the node values.
 """
 
 INTERPOLATION_ROUNDING = 1e-14
-"""Rounding error of the interpolating polynomial, as a fraction of the largest node value of a step: a margin
-that touches zero without becoming negative is not negative.
+"""Rounding error of the interpolating polynomial, over the largest node value of a step.
+
+Without this bound, a margin that touches zero could count as negative.
 """
 
 ZERO_BISECTIONS = 60
@@ -41,8 +43,9 @@ _LAST_TERM = np.array([0.5, -1.0, 1.0, -1.0, 0.5]) / (DENSE_NODE_COUNT - 1)
 
 
 def find_first_negative(t: Floats, margin: Floats) -> float | None:
-    """Return the first time (s) at which a margin becomes negative, from times and values (steps, nodes);
-    None if it does not.
+    """Return the first time (s) at which a margin becomes negative; None if it stays positive.
+
+    `t` (s) and `margin` are times and values at the nodes of the dense output, (steps, nodes).
     """
     # The range of the whole run bounds that of each step: most runs need no more than this.
     least = margin.min()
@@ -65,8 +68,7 @@ def find_first_negative(t: Floats, margin: Floats) -> float | None:
 
 
 def _vertices(fine: Floats) -> tuple[Floats, Floats]:
-    """Return positions (0 to 1) and values of the vertices of the parabolas through three neighbouring
-    values.
+    """Return positions (0 to 1) and values of the vertices of parabolas through three successive values.
 
     `fine` (..., FINE_POSITIONS) contains values of the interpolating polynomial. A vertex value is infinite
     if its parabola has no minimum between the three points.
@@ -83,7 +85,10 @@ def _vertices(fine: Floats) -> tuple[Floats, Floats]:
 
 
 def _first_zero(margin: Floats, fine: Floats) -> float:
-    """Return the first fraction of a step at which the polynomial through node values is negative."""
+    """Return the fraction (0 to 1) of a step at which the interpolating polynomial becomes negative.
+
+    `margin` (nodes,) are the node values, and `fine` are values of the polynomial at FINE_POSITIONS.
+    """
     places, values = _vertices(fine)
     candidates = np.unique(
         np.concatenate([FINE_POSITIONS, DENSE_NODE_POSITIONS, places[np.isfinite(values)]])
@@ -106,17 +111,20 @@ def _first_zero(margin: Floats, fine: Floats) -> float:
 
 
 def crossing_time(t: Floats, margin: Floats) -> float | None:
-    """Return the first time (s) at which a margin, given at sample times t (s), becomes negative; None if it
-    does not.
+    """Return the first time (s) at which a margin becomes negative; None if it stays positive.
+
+    `t` (s) and `margin` are times and values at samples, (samples,).
     """
     crossing = float(crossing_times(t[None], margin[None])[0])
     return None if math.isnan(crossing) else crossing
 
 
 def crossing_times(t: Floats, margin: Floats) -> Floats:
-    """Return the times (s) at which margins (runs, time) become negative between samples, NaN if they do not.
-    The margin is interpolated by the parabola through the first negative sample and the two before it, or by
-    a line at the start.
+    """Return the first time (s) at which the margin of each run becomes negative, (runs,); NaN if it does
+    not.
+
+    `t` (s) and `margin` are (runs, samples). A parabola through the first negative sample and the two samples
+    before interpolates the margin; a line if there is only one sample before.
     """
     bad = margin < 0.0
     if not bad.any():
@@ -139,8 +147,9 @@ def crossing_times(t: Floats, margin: Floats) -> Floats:
 
 
 def _zero_of_parabola(m1: Floats, slope: Floats, bend: Floats) -> Floats:
-    """Return the zero of m1 + slope s + bend s (s - 1) on [0, 1], which has the end values m1 >= 0 and m1 +
-    slope < 0.
+    """Return the zero s in [0, 1] of m1 + slope s + bend s (s - 1).
+
+    The values at the ends are m1 >= 0 and m1 + slope < 0.
     """
     b = slope - bend
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

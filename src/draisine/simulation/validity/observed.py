@@ -1,5 +1,6 @@
-"""Variables of trajectory arcs at the times at which the validity of a run is examined: at the nodes of the
-dense output, or at the samples.
+"""Variables of trajectory arcs from which the validity of a run is assessed.
+
+They are evaluated at the nodes of the dense output, or at the samples if there is no dense output.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ObservedArc:
-    """States and variables of one arc, or of several successive arcs of one type, at the nodes of their dense
-    output, or at the samples without dense output.
+    """States and variables of one arc, or of several successive arcs of one type.
+
+    They are evaluated at the nodes of the dense output, or at the samples if there is no dense output.
     """
 
     arcs: "Sequence[Arc]"
@@ -43,8 +45,9 @@ class ObservedArc:
 
     @cached_property
     def without_instants(self) -> "ObservedArc | None":
-        """The same data without steps of zero length and without arcs shorter than the time resolution, on
-        which the active set is not resolved; None if nothing remains.
+        """The same data without steps of zero length and without arcs shorter than the time resolution.
+
+        The forces on such arcs are unknown. None if nothing remains.
         """
         if self.t.ndim == 1:
             return self if self.t[-1] > self.start and not self.arcs[0].is_instant else None
@@ -66,29 +69,30 @@ class ObservedArc:
 
     @cached_property
     def settled(self) -> tuple[Floats, Floats]:
-        """Times (s) and states at the starts of the steps, or at the samples, at which the states are
-        projected onto the constraints of the closed contacts.
+        """Times (s) and states (times, n) at the starts of the steps, or at the samples.
+
+        The integrator projects these states onto the constraints of the closed contacts.
         """
         if self.t.ndim == 1:
             return self.t, self.y
         return self.t[:, 0], self.y.reshape(*self.t.shape, -1)[:, 0]
 
     def find_first_negative(self, margin: Floats) -> float | None:
-        """Return the time (s) at which a margin, one value per time, first becomes negative; None if it does
-        not.
-        """
+        """Return the first time (s) at which a margin (times,) is negative; None if it stays positive."""
         if self.t.ndim == 1:
             return crossing_time(self.t, margin)
         return find_first_negative(self.t, margin.reshape(self.t.shape))
 
     def doubtful(self, margins: Floats) -> Any:
-        """Return a mask of the margins (margins, times) that may become negative between the stored times."""
+        """Return the indices of the margins (margins, times) that may be negative at or between the times."""
         least = margins.min(axis=1)
         span = 0.0 if self.t.ndim == 1 else MAX_UNDERSHOOT * (margins.max(axis=1) - least)
         return np.flatnonzero(~(least > span)).tolist()
 
     def pushes(self, contacts: Sequence[int]) -> Floats:
-        """Return the forces (normal, along, across) of contacts over time, shape (3, contacts, time), N."""
+        """Return the forces (N) of the contacts with the given indices: (normal/along/across, contacts,
+        times).
+        """
         forces = self.seen["forces"]
         by_contact = forces.reshape(-1, 3, forces.shape[1])
         # All contacts in order, the usual selection, need no copy.

@@ -1,6 +1,4 @@
-"""The record of the physical validity of a run: times at which faults begin, largest violations, and
-remarks.
-"""
+"""The record of the physical validity of a run: start times of faults, largest violations, and notes."""
 
 import json
 import math
@@ -9,38 +7,40 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 MAX_ROAD_FRICTION = 1.5
-"""Ratio of tangential to normal force above which a run without a given friction coefficient causes a
-warning: rubber on dry road reaches 0.7 to 1.0, racing tyres about 1.5.
+"""Largest plausible ratio of tangential to normal force; a run without a given mu above it causes a warning.
+
+Rubber on a dry road reaches 0.7 to 1.0, racing tyres about 1.5.
 """
 
 MAX_ENERGY_DRIFT = 1e-3
-"""Relative energy drift of a run without drives and brakes above which the run is not valid; the default
-settings reach 1e-10.
+"""Largest relative energy drift of a valid run without drives and dissipation.
+
+The default settings of the integrator reach 1e-10.
 """
 
 MAX_CONSTRAINT_DRIFT = 1e-3
-"""Largest violation of a constraint in a valid run, as a fraction of the size of the system: a tenth of a
-millimetre per ten centimetres. Runs with projection have rounding errors only.
+"""Largest violation of a constraint in a valid run, as a fraction of the size of the system.
+
+In runs with projection the violations are rounding errors.
 """
 
 REST_ENERGY = 1e-9
-"""Initial kinetic energy below which a run starts from rest, J."""
+"""Largest initial kinetic energy (J) of a run that starts from rest."""
 
 EXPECTABLE = ("fall", "pull", "friction", "steer", "stop", "friction_demand")
-"""Names of the faults that a scenario may expect of its run; all other faults are numerical."""
+"""Names of the faults that a scenario may declare as expected; all other faults are numerical errors."""
 
 
 HEAVY_START_LOAD = 10.0
-"""Initial contact force, as a multiple of the weight of the system, above which it is reported. Its usual
-cause is an unrealistic initial speed, such as a yaw rate of hundreds of rad/s.
+"""Initial contact force, as a multiple of the weight of the system, above which a note reports it.
+
+The usual cause is an unrealistic initial speed, such as a yaw rate of hundreds of rad/s.
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeStepped:
-    """Statistics of an interval of a run that was computed by time stepping, which is first-order
-    accurate.
-    """
+    """Statistics of an interval of a run that was computed by time stepping, a method of first order."""
 
     start: float = 0.0  # s, start of the interval
     end: float = 0.0  # s, end of the interval
@@ -67,32 +67,34 @@ class TimeStepped:
 
 @dataclass(frozen=True)
 class Validity:
-    """Physical validity of a run: times (s) from which faults exist (None if never), largest violations, and
-    remarks.
+    """Physical validity of a run: times (s) at which faults begin (None if never), largest violations, and
+    notes.
 
-    It is evaluated on the dense output of the integrator, so that it does not depend on the sample times.
+    It is assessed on the dense output of the integrator, and therefore does not depend on the sample times.
     """
 
-    pull_from: float | None = None  # s, from when on the ground would have to pull a wheel
+    pull_from: float | None = None  # s, time from which the ground would have to pull a wheel
     pull_contact: str | None = None  # name of the wheel with the first negative normal force
     # largest ratio of tangential to normal force while the load is not negligible
     friction_needed: float = 0.0
-    friction_exceeded_from: float | None = None  # s, from when on the required friction exceeds mu
-    # s, from when on the required friction of a wheel without mu exceeds `MAX_ROAD_FRICTION`; a warning
+    friction_exceeded_from: float | None = None  # s, time from which required friction exceeds mu
+    # s, time from which the required friction of a wheel without mu exceeds `MAX_ROAD_FRICTION`; a warning
     friction_demand_from: float | None = None
     fall_from: float | None = None  # s, time at which the vehicle fell and the run stopped
-    steer_beyond: float | None = None  # s, from when on a steer angle exceeds 90 degrees
+    steer_beyond: float | None = None  # s, time from which a steer angle exceeds 90 degrees
     steer_turns: float = 0.0  # largest number of turns of a joint called steer
-    stop_from: float | None = None  # s, from when on a joint is beyond a stop, without a terrain
+    stop_from: float | None = (
+        None  # s, time from which a joint is beyond a stop (without a terrain)
+    )
     stop_joint: str | None = None  # name of the joint that passes a stop first
     # energy drift without drives and brakes, relative to kinetic energy plus change of potential
     # energy; None if driven
     energy_drift: float | None = None
-    energy_drift_from: float | None = None  # s, from when on the drift exceeds its bound
+    energy_drift_from: float | None = None  # s, time from which the energy drift exceeds its bound
     # m, largest violation of a constraint: gap of a closed contact, distance of a pin from its
     # anchor
     constraint_drift: float = 0.0
-    # s, from when on the violation exceeds `MAX_CONSTRAINT_DRIFT` times the size of the system
+    # s, time from which the violation exceeds `MAX_CONSTRAINT_DRIFT` times the size of the system
     constraint_drift_from: float | None = None
     projected: bool = False  # whether projection closed the gaps during the run
     # redundant constraint rows; their forces have minimum norm (on a terrain, with all contacts
@@ -101,6 +103,7 @@ class Validity:
     # times and wheels of grazing contacts (gap below 1e-9 of the system size): impact and no impact are
     # both possible
     grazes: tuple[str, ...] = ()
+    # wheels and times of contacts with smooth ground of almost the curvature of the wheel
     equal_curvatures: tuple[str, ...] = ()
     # J, initial kinetic energy minus that of a start from rest; None without prescribed joints
     start_energy: float | None = None
@@ -156,7 +159,7 @@ class Validity:
         return not self.times and not self.unphysical
 
     def unexpected(self, expected: Collection[str] = ()) -> str:
-        """Return the faults and warnings that are not among those expected, as a text; empty without any.
+        """Return all faults and warnings except the expected ones as one text; empty if there are none.
 
         >>> Validity(fall_from=1.5).unexpected()
         'from 1.5 s it has fallen'
@@ -198,7 +201,7 @@ class Validity:
         return f"physically valid: all normal forces positive, {required}{notes}"
 
     def _notes(self) -> list[str]:
-        """Return remarks that do not affect the validity."""
+        """Return notes about the run that do not affect its validity."""
         notes = []
         if self.redundant_rows:
             notes.append(f"forces shared with {', '.join(self.redundant_rows)}")
@@ -262,4 +265,5 @@ class Validity:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value for JSON: None instead of a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
