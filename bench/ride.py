@@ -2,6 +2,7 @@
 ten minutes, the size of the page, and its JavaScript against machine code.
 
 python bench/ride.py
+python bench/ride.py frames    single frames of every ride in node, the first ride and later ones
 """
 
 import json
@@ -139,12 +140,13 @@ import { LocalEngine } from "./local.js";
 const [, , preset, frames, steps, commands] = process.argv;
 const engine = new LocalEngine(draisineRide), given = JSON.parse(commands);
 engine.due = () => Number(steps);
-let times;
+const rides = [];
 for (let ride = 0; ride < 6; ride++) {
   engine.say({ preset });
   const now = engine.scene.controls.map((name) => given[name] ?? 0);
   const torque = engine.scene.controls.indexOf("steer_torque");
-  times = [];
+  const times = [];
+  rides.push(times);
   for (let k = 0; k < frames; k++) {
     now[torque] = k % 60 < 10 ? 0.02 * (k % 10) : 0;   // a hand that moves now and then
     const began = process.hrtime.bigint();
@@ -152,13 +154,13 @@ for (let ride = 0; ride < 6; ride++) {
     times.push(Number(process.hrtime.bigint() - began) / 1e6);
   }
 }
-console.log(JSON.stringify(times));
+console.log(JSON.stringify(rides));
 """
 
 
 def frames(page, name, seconds=4.0):
-    """Return the times of the frames of a ride of the exported page in node, in ms, after five rides during
-    which node compiles.
+    """Return the times (rides, frames) of six equal rides of the exported page in node, in ms. Node compiles
+    during the first ones.
     """
     script = page.split("<script>")[-1].split("</script>")[0]
     commands = dict(zip(RIDER_COMMANDS, USUAL, strict=True)) | PRESETS[name].commands
@@ -175,6 +177,24 @@ def frames(page, name, seconds=4.0):
             ["node", "ride.js", *arguments], cwd=folder, capture_output=True, check=True
         )
         return np.array(json.loads(done.stdout))
+
+
+def single_frames(processes=3):
+    """Print median, 99th percentile and maximum of the frames of each ride in node.
+
+    All rides are equal, so that each frame is the shortest of its repetitions: the first ride of several
+    processes, and all later rides. What remains is not the work of other programs.
+    """
+    page = ride_page()
+    print(f"{'ms per frame of 1/64 s':24s} {'first ride':^26s}  {'later rides':^26s}")
+    print(f"{'':24s} " + 2 * f"{'median':>8s} {'99 %':>8s} {'largest':>8s}  ")
+    for name in PRESETS:
+        took = np.array([frames(page, name) for _ in range(processes)])
+        columns = [took[:, 0].min(axis=0), took[:, 1:].min(axis=(0, 1))]
+        numbers = [x for each in columns for x in (*np.percentile(each, [50, 99]), each.max())]
+        print(
+            f"{name:24s} " + "".join(f"{x:8.3f} " + " " * (k == 2) for k, x in enumerate(numbers))
+        )
 
 
 def main():
@@ -201,7 +221,7 @@ def main():
     if shutil.which("node"):
         rows.append(("a step in JavaScript (us)", javascript(page), 20.0))
         for name, native in (("ramp", jump), ("kerb", rough)):
-            took = frames(page, name)
+            took = frames(page, name)[-1]
             ratio = float(np.median(took) / np.median(native))
             rows.append((f"frames on a {name}, JavaScript / native", ratio, 2.0))
             slowest = float(np.percentile(took, 95))
@@ -212,4 +232,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(single_frames() if sys.argv[1:] == ["frames"] else main())

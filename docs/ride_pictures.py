@@ -1,8 +1,10 @@
 """Pictures of every ride and task, and a film of one minute, taken from the exported page in a browser.
 
 `python docs/ride_pictures.py docs/figures/ride` writes the pictures of the tutorial;
-`python docs/ride_pictures.py --film ride.mp4` writes the film and needs ffmpeg. Both need playwright and
-chromium. Frames are computed one by one, so that the result does not depend on the speed of the computer.
+`python docs/ride_pictures.py --film ride.mp4` writes the film and needs ffmpeg;
+`python docs/ride_pictures.py --film docs/figures/ride/film.webp` writes the same minute as a small moving
+picture for the README and the landing page. All need playwright, chromium and Pillow. Frames are computed
+one by one, so that the result does not depend on the speed of the computer.
 """
 
 import shutil
@@ -14,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from draisine.ride.export import ride_page
@@ -56,7 +59,25 @@ FILM = [
 
 FILM_SIZE = {"width": 960, "height": 540}
 
-FRAMES_PER_SECOND = 20
+STEPS_PER_SECOND = 1024
+"""Simulation steps of a ride per second."""
+
+FRAME_STEPS = 16
+"""Simulation steps between two readings of the controls: 1/64 s, as in the tests of the scripted riders."""
+
+FILM_RATE = 32
+"""Frames per second of the film; one frame is a whole number of control readings."""
+
+MOVING_PICTURE_RATE = 8
+"""Frames per second of the small moving picture."""
+
+MOVING_PICTURE_SIZE = (480, 270)
+
+MAX_MOVING_PICTURE_BYTES = 1_500_000
+"""Largest size of the moving picture: it is loaded with every visit of the landing page."""
+
+MOVING_PICTURE_QUALITIES = (50, 40, 30, 25, 20, 15, 10, 5)
+"""Qualities of the WebP file; the first one that is small enough is used."""
 
 BEGIN = """([name, hands, camera, tap, steps]) => {
   cancelAnimationFrame(ride.next);
@@ -88,7 +109,11 @@ ADVANCE = """(count) => {
   ride.camera.yaw = null;
   ride.draw();
 }"""
-FOLLOW = "() => { ride.ask(1 / 60); ride.draw(); }"
+FOLLOW = """(count) => {
+  for (let k = 0; k < count; k++) ride.ask(1 / 60);
+  ride.draw();
+}"""
+"""Script that advances like `ADVANCE`, with a camera that follows calmly."""
 
 
 @contextmanager
@@ -141,23 +166,56 @@ def take_pictures(folder: Path) -> None:
         page.screenshot(path=folder / "phone.jpg", **options)
 
 
-def make_film(target: Path) -> None:
-    """Write a film of one minute: each scene is ridden frame by frame in real time."""
-    with opened(FILM_SIZE) as page, tempfile.TemporaryDirectory() as folder:
+def film_frames(folder: Path, rate: int) -> list[Path]:
+    """Ride the scenes of the film in real time and return their frames, `rate` per second."""
+    readings = STEPS_PER_SECOND // FRAME_STEPS // rate
+    frames = []
+    with opened(FILM_SIZE) as page:
         page.add_style_tag(
             content="#panel, #touch, #language, #task-progress { display: none !important; }"
         )
-        count = 0
         for name, seconds, camera in FILM:
-            begin(page, name, camera, round(1024 / FRAMES_PER_SECOND))
-            for _ in range(round(seconds * FRAMES_PER_SECOND)):
-                page.evaluate(FOLLOW)
-                page.screenshot(path=f"{folder}/{count:05d}.jpg", type="jpeg", quality=88)
-                count += 1
-        command = ["ffmpeg", "-y", "-loglevel", "error", "-framerate", str(FRAMES_PER_SECOND)]
+            begin(page, name, camera, FRAME_STEPS)
+            for _ in range(round(seconds * rate)):
+                page.evaluate(FOLLOW, readings)
+                frames.append(folder / f"{len(frames):05d}.jpg")
+                page.screenshot(path=frames[-1], type="jpeg", quality=88)
+    return frames
+
+
+def make_film(target: Path) -> None:
+    """Write a film of one minute: each scene is ridden frame by frame in real time."""
+    with tempfile.TemporaryDirectory() as folder:
+        if target.suffix == ".webp":
+            frames = film_frames(Path(folder), MOVING_PICTURE_RATE)
+            return write_moving_picture(frames, target)
+        film_frames(Path(folder), FILM_RATE)
+        command = ["ffmpeg", "-y", "-loglevel", "error", "-framerate", str(FILM_RATE)]
         command += ["-i", f"{folder}/%05d.jpg", "-c:v", "libx264", "-crf", "27", "-preset", "slow"]
         command += ["-pix_fmt", "yuv420p", "-movflags", "+faststart", str(target)]
         subprocess.run(command, check=True)
+    return None
+
+
+def write_moving_picture(frames: list[Path], target: Path) -> None:
+    """Write frames as an animated WebP file, with the best quality that is small enough."""
+    small = [
+        Image.open(frame).resize(MOVING_PICTURE_SIZE, Image.Resampling.LANCZOS) for frame in frames
+    ]
+    duration = round(1000 / MOVING_PICTURE_RATE)
+    for quality in MOVING_PICTURE_QUALITIES:
+        small[0].save(
+            target,
+            save_all=True,
+            append_images=small[1:],
+            duration=duration,
+            loop=0,
+            quality=quality,
+            method=4,
+        )
+        if target.stat().st_size <= MAX_MOVING_PICTURE_BYTES:
+            return
+    raise SystemExit(f"{target} is larger than {MAX_MOVING_PICTURE_BYTES} bytes.")
 
 
 if __name__ == "__main__":

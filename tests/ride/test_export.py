@@ -15,6 +15,7 @@ from draisine.ride.export import ride_page
 from draisine.ride.presets import PRESETS
 from draisine.ride.session import STEP_RATE, Session
 from ride.conftest import FEW_FRAMES, page_data, wait_for
+from ride.test_words import LANGUAGES
 
 
 def test_the_page_is_small_and_loads_nothing(exported):
@@ -371,6 +372,44 @@ def test_a_phone_controls_everything_by_touch(exported, browser):
     assert page.evaluate("ride.paused")
     assert page.complaints == []
     context.close()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_the_words_of_all_languages_fit_on_the_buttons(exported, browser, language, width):
+    context = browser.new_context(viewport={"width": width, "height": 600})
+    context.add_init_script(FEW_FRAMES)
+    page = context.new_page()
+    page.goto(f"{exported.as_uri()}#lang={language}")
+    wait_for(page, "window.ride?.frame?.time > 0.02")
+    assert page.evaluate("document.documentElement.lang") == language
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(TOO_LONG) == []
+    context.close()
+
+
+TOO_LONG = """() => [...document.querySelectorAll("button")]
+  .filter((button) => button.offsetParent && button.scrollWidth > button.clientWidth)
+  .map((button) => button.textContent)"""
+
+
+def test_a_ride_is_rehearsed_once_and_begins_as_without_rehearsal(offline):
+    """The rehearsal moves another machine: the ride begins at its start, at time zero."""
+    begun = offline.evaluate("""() => {
+      cancelAnimationFrame(ride.next);
+      const { engine } = ride;
+      engine.due = () => 0;
+      engine.say({ preset: "kerb" });
+      engine.ask(engine.scene.controls.map(() => 0));
+      const first = [...engine.frame()], rehearsed = [...engine.rehearsed];
+      engine.say({ preset: "kerb" });
+      engine.ask(engine.scene.controls.map(() => 0));
+      return { first, second: [...engine.frame()], rehearsed, later: [...engine.rehearsed] };
+    }""")
+    assert begun["first"][0] == 0.0
+    assert begun["first"] == begun["second"]
+    assert begun["rehearsed"] == begun["later"]
+    assert any(name.startswith("kerb") for name in begun["rehearsed"])
 
 
 FINGERS = """() => {

@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.cli import main
 from draisine.codegen.program import run_program
@@ -40,10 +41,32 @@ console.log(JSON.stringify(told));
 """
 
 
-def in_browser(page, changes, folder):
+STATES_HARNESS = """
+const fs = require("fs");
+const page = fs.readFileSync(process.argv[2], "utf8"), changes = JSON.parse(process.argv[3]);
+const content = page.match(/<script id="content"[^>]*>(.*?)<\\/script>/s)[1];
+const code = page.split("<script>")[1].split("const D =")[0];
+const results = new Function("D", "changes", code + `
+  const values = D.parameters.map((p) => changes[p.name] ?? p.value);
+  BODY`)(JSON.parse(content), changes);
+console.log(JSON.stringify(results));
+"""
+
+
+MODES = """
+  const { names, critical, stable, rows, shape } = statesOf(D, values);
+  const speeds = [1, 5, 10, 20, 30, 50], found = rows(speeds);
+  const mode = (v, name) => found[speeds.indexOf(v)].find((z, k) => names[k] === name && z[1] >= 0);
+  return { names, critical, stable, speeds, rows: found, coordinates: D.coordinates,
+    wobble: mode(30, "wobble") && shape(30, mode(30, "wobble")), weave: shape(5, mode(5, "weave")) };"""
+
+ROOTS = "return matrixEigenvalues(statesOf(D, values).matrixAt(30.48));"
+
+
+def in_browser(page, changes, folder, harness=HARNESS):
     """Return the results of the page with other parameters."""
     (folder / "page.html").write_text(page, encoding="utf-8")
-    (folder / "harness.cjs").write_text(HARNESS, encoding="utf-8")
+    (folder / "harness.cjs").write_text(harness, encoding="utf-8")
     command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
@@ -159,6 +182,107 @@ def test_the_browser_finds_the_stable_speeds_of_other_sets(bicycle, page, name, 
     stable = in_browser(page, parameters, tmp_path)["stable"]
     last = None if np.isinf(exact.stable_to) else pytest.approx(float(exact.stable_to))
     assert stable == [[pytest.approx(float(exact.stable_from)), last]]
+
+
+FRAME = {"frame_twist": 3000.0, "frame_twist_damper": 5.0}
+
+VARIED_MOTORCYCLE = {"K": 0.0, "a": 1.1, "sigma": 0.1}
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+@pytest.mark.parametrize(
+    ("vehicle", "options", "changes"),
+    [
+        ("motorcycle", {}, {}),
+        ("motorcycle", {}, {"Mr": 300.0, "epsilon": 0.35, "Cr1": 9000.0}),
+        ("motorcycle", {"tyres": "sharp_tyre"}, {}),
+        ("motorcycle", {"tyres": "sharp_tyre"}, VARIED_MOTORCYCLE),
+        ("whipple", {"mU": 30.0}, {}),
+        ("whipple", {"flexible": FRAME}, {}),
+    ],
+    ids=str,
+)
+def test_the_browser_finds_the_modes_of_two_wheelers_with_states(
+    vehicle, options, changes, tmp_path
+):
+    """QR iterations in JavaScript on symbolic matrices, and LAPACK on differentiated motions.
+
+    Eigenvalues agree to 1e-9, eigenvectors to 1e-6 (they are worse conditioned), critical speeds to 1e-8.
+    """
+    system = draisine.compile(vehicle, **options)
+    results = in_browser(
+        explore_page(system), changes, tmp_path, STATES_HARNESS.replace("BODY", MODES)
+    )
+    system = system.with_parameters(**changes)
+    modes = draisine.eigenvalues(system, results["speeds"], axes="draisine")
+    for theirs, ours in zip(results["rows"], modes.values, strict=True):
+        eigenvalues = np.array([complex(*z) for z in theirs])
+        apart = np.abs(eigenvalues[:, None] - ours[None, :]) / np.abs(ours)
+        assert apart.min(axis=0).max() < 1e-9 and apart.min(axis=1).max() < 1e-9
+    assert sorted(results["names"]) == sorted(modes.names)
+    crossings = [x for x in TwoWheeler(system).crossings(0.2, 79.0) if x.name != "torso"]
+    for name in {x.name for x in crossings}:
+        speeds = [x.speed for x in crossings if x.name == name]
+        assert_allclose(results["critical"][name], speeds, rtol=1e-8)
+    lean, steer = (modes.states.index(name) for name in ("lean", "steer"))
+    for name, speed in (("weave", 5.0), ("wobble", 30.0)):
+        if name in modes.names:
+            vector = modes.vectors[results["speeds"].index(speed), :, modes.names.index(name)]
+            shape = [complex(*z) for z in results[name]]
+            names = results["coordinates"]
+            ratio = shape[names.index("lean")] / shape[names.index("steer")]
+            assert abs(ratio - vector[lean] / vector[steer]) < 1e-6 * abs(ratio)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_the_browser_finds_the_roots_that_sharp_printed(tmp_path):
+    """Table of Sharp (1971), doi:10.1243/JMES_JOUR_1971_013_051_02, at 100 ft/s, to its decimals."""
+    page = explore_page(draisine.compile("motorcycle", tyres="sharp_tyre"))
+    found = in_browser(page, {}, tmp_path, STATES_HARNESS.replace("BODY", ROOTS))
+    roots = [complex(*z) for z in found]
+    printed = [0.07, -1.82 + 19.2j, -3.94 + 54.3j]
+    for root in printed:
+        error = min((z - root for z in roots), key=abs)
+        assert abs(error.real) < 0.02 and abs(error.imag) < 0.06
+
+
+def test_the_motorcycle_in_a_browser(tmp_path, browser):
+    """Sliders, critical speeds of three modes, sentences and motion, wide and narrow."""
+    system = draisine.compile("motorcycle")
+    (tmp_path / "page.html").write_text(explore_page(system), encoding="utf-8")
+    crossings = {x.name: x.speed for x in TwoWheeler(system).crossings(0.2, 79.0)}
+    ends = f"{crossings['weave']:.3f} to {crossings['wobble']:.3f} m/s"
+    for width in (1400, 390):
+        context = browser.new_context(viewport={"width": width, "height": 844}, offline=True)
+        tab = context.new_page()
+        wrong = []
+        tab.on("pageerror", lambda error, wrong=wrong: wrong.append(str(error)))
+        tab.goto((tmp_path / "page.html").as_uri())
+        summary = tab.locator("#told").text_content
+        assert summary().startswith(f"stable: {ends}")
+        assert f"wobble speed {crossings['wobble']:.3f}" in summary()
+        assert "capsize speed none" in summary()
+        tab.locator("#speed").fill("30")
+        names = tab.eval_on_selector_all("#mode option", "xs => xs.map((x) => x.textContent)")
+        assert {name.split(":")[0] for name in names} >= {"weave", "wobble", "capsize"}
+        tab.select_option("#mode", "wobble")
+        sentence = tab.locator("#shape").text_content()
+        assert "oscillates with a period of 0.12 s" in sentence
+        assert "Shown 5 times slower." in sentence
+        damper = tab.get_by_label("steering damper", exact=True)
+        row = tab.locator(".slider", has=damper)
+        assert "published: 6.7791 N m s/rad" in row.text_content()
+        damper.press("ArrowLeft")
+        assert f"(published: {ends})" in summary()
+        assert "(-1 %)" in row.text_content()
+        damper.press("ArrowRight")
+        assert summary().startswith(f"stable: {ends} ·")
+        damper.press("ArrowLeft")
+        tab.click("#reset")
+        assert summary().startswith(f"stable: {ends} ·")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert not wrong
+        context.close()
 
 
 def test_hands_in_a_browser(page, tmp_path, browser):

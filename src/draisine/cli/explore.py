@@ -1,4 +1,4 @@
-"""`draisine explore`: an HTML page with sliders for the parameters of a bicycle."""
+"""`draisine explore`: an HTML page with sliders for the parameters of a bicycle or motorcycle."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ def explore(
     show: bool = False,
     force: Overwrite = False,
 ) -> int:
-    """Write a page with sliders for the parameters of a bicycle, its eigenvalues and critical speeds.
+    """Write a page with sliders for the parameters of a two-wheeler, its eigenvalues and critical speeds.
 
     Parameters
     ----------
     vehicle
-        whipple, or a bicycle of your own, FILE.py:function. For other vehicles use `draisine
+        whipple, motorcycle, or a two-wheeler of your own, FILE.py:function. For other vehicles use `draisine
         eigenvalues`.
     out
         Output file (.html). Default: VEHICLE-explore.html.

@@ -149,3 +149,13 @@ function modeSentence([x, y], [lean, steer]) {
   const when = degrees === 0 ? "at the same time" : `${degrees}\u00b0 (${(Math.abs(late) / y).toFixed(2)} s) ${late > 0 ? "later" : "earlier"}`;
   return `It oscillates with a period of ${(2 * Math.PI / y).toFixed(2)} s and ${decades}. When it leans right, the bar turns ${side}, ${when}: ${amount}.`;
 }
+
+// The equations of a canonical bicycle in the terms of the page.
+function bicycleOf(D, parameters) {
+  const m = {}, table = new Float64Array(straightTableSize), g = parameters[D.parameters.findIndex((p) => p.name === "g")];
+  for (const name of ["M", "C0", "C1", "Ks", "K0", "K2"]) m[name] = new Float64Array(4);
+  straightPrologue(Float64Array.from(parameters), table);
+  straight(table, m.M, m.C0, m.C1, m.Ks, m.K0, m.K2);
+  return { critical: criticalSpeeds(m, g), stable: stableRanges(m, g), rows: (speeds) => followed(m, g, speeds),
+    shape: (v, value) => modeShape(m, g, v, value) };
+}

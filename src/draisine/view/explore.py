@@ -1,18 +1,23 @@
-"""HTML page with sliders for the parameters of a bicycle in straight running.
+"""HTML page with sliders for the parameters of a two-wheeler in straight running.
 
 The page shows eigenvalues, critical speeds, root locus and mode shapes, computed in the browser by
 generated JavaScript. It is one file and needs neither a server nor a network.
 
+A bicycle that rolls without slip has canonical matrices, whose critical speeds are roots of polynomials.
+Tyres, riders and compliant parts add states; for these two-wheelers, such as the motorcycle, the generated
+code evaluates the linear equations at each speed, and the page computes their eigenvalues by QR iterations.
 """
 
 import html
 import json
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from draisine.analysis.bicycle.eigenvalues import is_plain
+from draisine.algebra.scalar import Array
+from draisine.analysis.bicycle.eigenvalues import is_plain, is_two_wheeler
 from draisine.codegen.program import Program, trace_program
 from draisine.codegen.targets.javascript import emit
 from draisine.errors import ParameterError, UnknownNameError
@@ -32,12 +37,12 @@ MATRIX_POWERS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
 
 
 def explore_page(system: System, origin: str = "as compiled") -> str:
-    """Return the HTML text of a page with sliders for the parameters of a bicycle in straight running.
+    """Return the HTML text of a page with sliders for the parameters of a two-wheeler in straight running.
 
     Parameters
     ----------
     system
-        Compiled bicycle whose wheels roll without slip.
+        Compiled bicycle or motorcycle, with or without tyres.
     origin
         Text that names the source of the initial parameters.
 
@@ -49,7 +54,7 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     Raises
     ------
     ParameterError
-        The linear equations of the vehicle do not have the canonical form in lean and steer.
+        The vehicle is not a two-wheeler that can run straight at any speed.
 
     Examples
     --------
@@ -59,26 +64,34 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     False
     """
     name = system.vehicle.__name__
-    if not is_plain(system):
+    if not is_two_wheeler(system):
         raise ParameterError(
-            f"{name} cannot be explored: the page needs a bicycle that rolls without slip (whipple, or your "
-            f"own vehicle). Use `draisine eigenvalues {name}` for its eigenvalues, or "
+            f"{name} cannot be explored: the page needs a bicycle or motorcycle (whipple, motorcycle, or "
+            f"your own vehicle). Use `draisine eigenvalues {name}` for its eigenvalues, or "
             "draisine.sliders(system) in a notebook."
         )
-    code = emit(straight_program(system)).replace("export ", "")
-    content = json.dumps(
-        _content(system) | {"origin": origin}, allow_nan=False, separators=(",", ":")
-    )
+    program, states = _program(system)
+    content = _content(system) | states | {"origin": origin}
+    code = emit(program).replace("export ", "")
+    data = json.dumps(content, allow_nan=False, separators=(",", ":"))
     replacements = {
         "title": html.escape(f"{name.replace('_', ' ')}: straight running"),
-        "content": content.replace("<", "\\u003c"),
+        "content": data.replace("<", "\\u003c"),
         "generated": code,
-        "mathematics": _file("explore.js"),
+        "mathematics": _file("explore.js") + _file("explore_states.js"),
     }
     text = _file("explore.html")
     for placeholder, replacement in replacements.items():
         text = text.replace("{{" + placeholder + "}}", replacement)
     return text
+
+
+def _program(system: System) -> tuple[Program, dict[str, Any]]:
+    """Return the program of the page, and its states unless the equations are canonical."""
+    if is_plain(system):
+        with suppress(ParameterError):  # on a slope, the load adds other powers of the speed
+            return straight_program(system), {}
+    return running_program(system)
 
 
 def straight_program(system: System) -> Program:
@@ -106,6 +119,44 @@ def straight_program(system: System) -> Program:
     return trace_program("straight", {"parameters": symbols}, matrices)
 
 
+def running_program(system: System) -> tuple[Program, dict[str, Any]]:
+    """Return the program of the linear equations at a speed, and the names of its states.
+
+    With coordinates q, speeds u and states z of tyres, the equations are M udot = U x, qdot = Q x and
+    zdot = Z x, where x = (q, u, z). The outputs are M (`mass`) and the rows Q, U, Z (`rates`).
+    """
+    straight = StraightRunning(system.subject())
+    lateral = straight.lateral
+    if set(lateral.coordinates[:2]) != {"lean", "steer"}:
+        raise ParameterError(
+            f"The page needs lean and steer among the coordinates; {system.vehicle.__name__} has "
+            f"{', '.join(lateral.coordinates)}."
+        )
+    blocks: dict[str, Array] = {x: matrix.entries for x, matrix in lateral.matrices.items()}
+    still = np.zeros((len(lateral.coordinates), len(lateral.states)))
+    rates = np.vstack(
+        [
+            np.hstack([blocks["H"], blocks["G"], still]),
+            -np.hstack([blocks["K"], blocks["C"], blocks["E"]]),
+            np.hstack([blocks["S"], blocks["R"], blocks["T"]]),
+        ]
+    )
+    parameters = [straight.subject.parameters[name] for name in system.parameters]
+    program = trace_program(
+        "straight",
+        {"parameters": parameters, "speed": [straight.motion.v]},
+        {"mass": list(lateral.mass.ravel()), "rates": list(rates.ravel())},
+    )
+    joints = [joint.name for joint in system.model.joints]
+    states = {
+        "coordinates": lateral.coordinates,
+        "moved": [joints.index(x) if x in joints else -1 for x in lateral.coordinates],
+        "speeds": len(lateral.speeds),
+        "hidden": len(lateral.states),
+    }
+    return program, states
+
+
 def _content(system: System) -> dict[str, Any]:
     """Return the data of the page: parameters with descriptions, parameter sets, shapes of the
     vehicle.
@@ -120,6 +171,7 @@ def _content(system: System) -> dict[str, Any]:
         "sets": _sets(system),
         "machine": describe_machine(system.model),
         "steer": _steer_joint(system),
+        "axles": _axles(system),
     }
 
 
@@ -138,6 +190,12 @@ def _steer_joint(system: System) -> int:
     """Return the index of the steering joint: the joint that is not a wheel axle."""
     rolling = {wheel.body for wheel in system.model.wheels}
     return next(k for k, joint in enumerate(system.model.joints) if joint.child not in rolling)
+
+
+def _axles(system: System) -> list[int]:
+    """Return the indices of the joints that are wheel axles."""
+    rolling = {wheel.body for wheel in system.model.wheels}
+    return [k for k, joint in enumerate(system.model.joints) if joint.child in rolling]
 
 
 def _file(name: str) -> str:

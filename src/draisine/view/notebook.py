@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.analysis.bicycle.critical import critical_speeds
-from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain
+from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain, is_two_wheeler
 from draisine.errors import DraisineError, import_extra
 from draisine.results.store import to_dataset
 from draisine.system.system import System
@@ -120,7 +120,7 @@ it.
 def sliders(system: System, names: Sequence[str] | None = None, speed: Any = None) -> Any:
     """Return sliders for parameters, with the eigenvalues.
 
-    Without further arguments, a bicycle that rolls without slip gets the page of `draisine explore`: all
+    Without further arguments, a bicycle or motorcycle gets the page of `draisine explore`: all
     parameters, critical speeds and modes in motion. Otherwise the result is a widget, whose figure is updated
     while a slider moves.
 
@@ -145,7 +145,7 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     Traceback (most recent call last):
     draisine.errors.ParameterError: whipple has no parameter 'trail'. Did you mean c (trail)?
     """
-    if names is None and speed is None and is_plain(system):
+    if names is None and speed is None and is_two_wheeler(system):
         return InlinePage(explore_page(system), height=EXPLORE_HEIGHT)
     if names is None:
         is_bicycle = set(DEFAULT_SLIDERS) <= set(system.parameters)

@@ -5,6 +5,8 @@ import { SmoothMotion, TerrainMotion } from "./motions.js";
 const LIMITS = { lean: Math.PI / 4, steer: (75 * Math.PI) / 180, pitch: (75 * Math.PI) / 180 };
 const RIDING = 0, FELL = 1, FLIPPED = 2, LIFTED = 3, SLIPPED = 4, TURNED_OVER = 5, STOPPED = 6;
 const CATCH_UP = 100, FRAME = 16, SILENCE = 0.3;
+// A rehearsal lasts at most so long: in the ride (s), and for the person who waits (ms).
+const REHEARSED = 4, PATIENCE = 1000;
 
 export class LocalEngine {
   constructor(data) {
@@ -15,6 +17,7 @@ export class LocalEngine {
     this.framed = () => {};
     this.closed = () => {};
     this.ready = true;
+    this.rehearsed = new Set();
     setTimeout(() => this.say({ preset: Object.keys(data.rides)[0] }));
   }
 
@@ -37,12 +40,32 @@ export class LocalEngine {
     this.ride = this.data.rides[name];
     this.set = set;
     const simulator = this.data.simulators[bicycle.kind];
-    this.motion = this.ride.terrain ? new TerrainMotion(this.data.terrain, simulator, this.ride) : new SmoothMotion(simulator);
+    const newMotion = () => (this.ride.terrain ? new TerrainMotion(this.data.terrain, simulator, this.ride) : new SmoothMotion(simulator));
+    this.motion = newMotion();
     this.parameters = { ...bicycle.parameters };
     for (const [key, value] of Object.entries(this.ride.parameters)) if (key in this.parameters) this.parameters[key] = value;
     this.pace = this.ride.preset.pace;
+    this.rehearse(newMotion(), `${name} ${bicycle.kind}`);
     this.describe();
     this.reset();
+  }
+
+  // Ride ahead once with another machine. The browser compiles code when it is first used: without a rehearsal, frames
+  // of touchdowns would wait for the compiler.
+  rehearse(motion, key) {
+    if (this.rehearsed.has(key)) return;
+    this.rehearsed.add(key);
+    const scene = sceneOf(this.ride, this.data, this.set, this.parameters), [, ...controls] = scene.controls;
+    const end = performance.now() + PATIENCE, given = scene.preset.commands ?? {};
+    motion.enter(this.parameters, this.ride.start, this.mu);
+    for (let count = 0, k = 0; count < REHEARSED * scene.rate && performance.now() < end; k++) {
+      const torque = k % 60 < 10 ? 0.01 * (k % 10) : 0;
+      motion.command(0, controls.map((name) => (name === "steer_torque" ? torque : given[name] ?? 0)), scene);
+      const { count: next, wrong } = motion.advance(count, FRAME, scene.rate);
+      if (wrong) return;
+      count = next;
+      motion.observe(count / scene.rate, controls.length);
+    }
   }
 
   describe() {
