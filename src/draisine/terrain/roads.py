@@ -212,7 +212,7 @@ def rough_road(
     """
     if not isinstance(grade, str) or grade.upper() not in list(ROUGHNESS_CLASSES):
         raise ParameterError(
-            f"rough_road: unknown roughness class {grade!r}. ISO 8608 has the classes "
+            f"rough_road: unknown class {grade!r}. ISO 8608 has the classes "
             f"{', '.join(ROUGHNESS_CLASSES)}."
         )
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:

@@ -380,8 +380,8 @@ def facets(cells: Floats, low: Floats, high: Floats, most: int = 40) -> tuple[Fl
         Corners (2) of the rectangle in x and y (m) in which the patches are drawn.
     most
         Largest number of intervals into which the rectangle is divided along each axis. If the patches are
-        straight along the other axis, the limit is `most`^2 / 4. Narrow patches are merged, wide patches
-        are divided.
+        straight along the other axis, the limit is a quarter of its square. Narrow patches are merged, wide
+        patches are divided.
 
     Returns
     -------

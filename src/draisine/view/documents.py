@@ -1,7 +1,7 @@
-"""Figures of the founding documents, drawn from runs that are computed at that moment.
+"""Figures of the founding documents (a thesis and two papers), drawn from newly computed runs.
 
-`documents.toml` has one record per figure: scenario, figure plug and options. `draisine figure NAME` draws
-one of them.
+`documents.toml` has one record per figure: scenario, figure plug-in and options. `draisine figure NAME` draws
+a figure by name.
 """
 
 import tomllib
@@ -34,50 +34,54 @@ DOCUMENT_TITLES = {
     "mauny2018": "Mauny (2018)",
     "escalona2012": "Escalona and Recuero (2012)",
 }
-"""Authors and years of the documents whose figures are drawn, by their keys."""
+"""Authors and years of the documents, by the key with which the names of their figures start."""
 
 
 @dataclass(frozen=True)
 class DocumentFigure:
-    """Record of one figure of a document."""
+    """Record of one figure of a document: the computed data and how they are drawn."""
 
     name: str
-    """Document and number of the figure: mauny2018/2.13."""
+    """Key of the document and number of the figure, for example "mauny2018/2.13"."""
     caption: str
-    """What the figure shows."""
+    """Caption: content of the figure in one sentence."""
     figure: str = ""
-    """Figure plug, see `draisine list figures`; empty for drawings that explain an idea."""
+    """Name of the figure plug-in, see `draisine list figures`; empty for drawings without a run."""
     concept: str = ""
-    """Name of a drawing in `view/concepts`."""
+    """Name of a drawing in `view/concepts`, which needs no run; empty for all other figures."""
     vehicle: str = ""
-    """Vehicle that is drawn with its frames, instead of a run."""
+    """Name of a vehicle that is drawn with its link frames instead of a run; empty for all other figures."""
     scenario: str = ""
-    """Scenario of the run; empty for families of cycles."""
+    """Name of the scenario that is run; empty for families of limit cycles."""
     changes: Mapping[str, Any] = field(default_factory=dict)
-    """Changes of the scenario by key path."""
+    """Changed values of the scenario by key path, for example `initial.lean`."""
     series: tuple[str, ...] = ()
-    """Series of the figure."""
+    """Names of the drawn time series; empty for the default of the figure plug-in."""
     every: float | None = None
-    """Time between snapshots in s, as in the caption of the document."""
+    """Time between snapshots (s), as in the caption of the document; None for the default."""
     against: Mapping[str, Any] = field(default_factory=dict)
-    """Changes of a second run of the scenario, for figures of differences."""
+    """Changed values of a second run of the same scenario, for figures that show a difference of two runs."""
     labels: tuple[str, str] = ("first", "second")
-    """Names of the two runs."""
+    """Names of the two runs in the legend of a figure that shows a difference."""
     setpoints: bool = False
-    """Whether the series `steer_setpoint` and `rear_wheel_rate_setpoint` of the control law are added."""
+    """Whether to add the set points of the control law as series `steer_setpoint` (rad) and
+    `rear_wheel_rate_setpoint` (rad/s).
+    """
     cycles: Mapping[str, Any] = field(default_factory=dict)
-    """Families of limit cycles instead of a run: vehicle, low, high and count of the phase in rad."""
+    """Families of limit cycles that are computed instead of a run: the vehicle, and the values `low` (rad),
+    `high` (rad) and `count` of the phase.
+    """
     panel: int | None = None
     """Index of the only panel that is drawn; None draws all panels."""
     axis: str = ""
-    """Label of the vertical axis, if the name of the series is not one."""
+    """Label of the vertical axis; empty for the label of the figure plug-in."""
     differs: str = ""
-    """What differs from the printed figure."""
+    """Known differences between the drawn and the printed figure."""
 
 
 @cache
 def _read_figures() -> dict[str, DocumentFigure]:
-    """Return the records of `documents.toml` by their names."""
+    """Read `documents.toml`; return the records of all figures by name."""
     text = files("draisine.view").joinpath("documents.toml").read_text("utf-8")
     records = {}
     for document, figures in tomllib.loads(text).items():
@@ -92,7 +96,7 @@ def _read_figures() -> dict[str, DocumentFigure]:
 
 
 def document_figures() -> Iterator[DocumentFigure]:
-    """Yield the records of all figures in the order of the documents.
+    """Yield the records of all figures of the founding documents, in the order of `documents.toml`.
 
     Yields
     ------
@@ -111,16 +115,16 @@ def document_figures() -> Iterator[DocumentFigure]:
 def draw_document_figure(
     name: str, path: str | Path | None = None, *, width: str | float | None = None
 ) -> Any:
-    """Compute the runs of a figure of a document and draw it.
+    """Draw a figure of a founding document from newly computed runs.
 
     Parameters
     ----------
     name
-        Document and number of the figure: "mauny2018/4.28", see `document_figures`.
+        Key of the document and number of the figure, for example "mauny2018/4.28"; see `document_figures`.
     path
-        Path of the output file (.png, .jpg, .svg, .pdf).
+        Path of the output file (.png, .jpg, .svg, .pdf); None writes no file.
     width
-        Printed width, for example "85mm".
+        Printed width of the figure, for example "85mm"; None for the default.
 
     Returns
     -------
@@ -130,7 +134,7 @@ def draw_document_figure(
     Raises
     ------
     ParameterError
-        The document has no such figure.
+        If no document has a figure with this name.
 
     Examples
     --------
@@ -167,7 +171,7 @@ def draw_document_figure(
 
 
 def _keep_panel(axes: Any, index: int, title: str) -> Any:
-    """Remove all panels of a figure except one, which then fills the figure; return it."""
+    """Remove all panels of a figure except the panel `index`; enlarge this panel and return it."""
     panels = list(np.atleast_1d(axes).ravel())
     kept = panels[index]
     figure = parent_figure(axes)
@@ -185,7 +189,10 @@ def _keep_panel(axes: Any, index: int, title: str) -> Any:
 def _draw_concept(
     draw: Callable[[], Any], title: str, path: str | Path | None, width: str | float | None
 ) -> Any:
-    """Draw an idea with a title and save it if a path is given; return its axes."""
+    """Draw a figure that needs no run by the function `draw`; add a title, save it, and return its axes.
+
+    The title of the axes themselves becomes the second line of the title. Without a path nothing is saved.
+    """
     with figure_width(width):
         axes = draw()
         below = axes.get_title()
@@ -198,7 +205,7 @@ def _draw_concept(
 
 
 def axis_ranges(axes: Any) -> list[str]:
-    """Return label and range of the drawn curves of each panel over time, to compare with a printed figure.
+    """Return the label and the range of values of each panel over time, for comparison with a printed figure.
 
     Parameters
     ----------
@@ -208,7 +215,7 @@ def axis_ranges(axes: Any) -> list[str]:
     Returns
     -------
     list of str
-        One text per panel with a time axis; empty for drawings.
+        One text "label: smallest to largest value" per panel with a time axis; empty for drawings.
 
     Examples
     --------
@@ -232,7 +239,7 @@ def axis_ranges(axes: Any) -> list[str]:
 
 
 def figure_data(record: DocumentFigure) -> "Dataset":
-    """Return the dataset of a figure of a document: a run, two runs to be compared, or families of cycles."""
+    """Compute the dataset of a document's figure: a run, a comparison of two runs, or families of cycles."""
     if record.cycles:
         phases = np.linspace(*(record.cycles[key] for key in ("low", "high", "count")))
         return scan_cycles(record.cycles["vehicle"], phases)
@@ -246,7 +253,7 @@ def figure_data(record: DocumentFigure) -> "Dataset":
         )
     data = result.data
     if "yaw" in record.series:
-        # The documents draw yaw without jumps at half a turn.
+        # The documents draw the yaw angle continuously, without jumps from 180 to -180 deg.
         data = data.assign(yaw=("time", np.unwrap(data["yaw"].values), data["yaw"].attrs))
     if record.setpoints:
         law = result.loaded.plan.law
@@ -261,7 +268,10 @@ def figure_data(record: DocumentFigure) -> "Dataset":
 
 
 def _select_series(result: Result, names: tuple[str, ...]) -> "Dataset":
-    """Return the named series of a run as variables over time, components of vectors included."""
+    """Return the dataset of a run whose variables are the time series `names`.
+
+    A series may be a component of a vector; it becomes a scalar variable with its unit.
+    """
     model = result.system.model
     columns = {
         name: (

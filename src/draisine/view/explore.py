@@ -1,11 +1,12 @@
 """HTML page with sliders for the parameters of a two-wheeler in straight running.
 
-The page shows eigenvalues, critical speeds, root locus and mode shapes, computed in the browser by
-generated JavaScript. It is one file and needs neither a server nor a network.
+The page shows eigenvalues, critical speeds, a root locus and mode shapes. Generated JavaScript computes them
+in the browser. The page is one file and needs neither a server nor a network.
 
-A bicycle that rolls without slip has canonical matrices, whose critical speeds are roots of polynomials.
-Tyres, riders and compliant parts add states; for these two-wheelers, such as the motorcycle, the generated
-code evaluates the linear equations at each speed, and the page computes their eigenvalues by QR iterations.
+A bicycle that rolls without slip has canonical matrices; its critical speeds are roots of polynomials. Tyres,
+riders and compliant parts add states. For two-wheelers with such states, for example the motorcycle, the
+generated code evaluates the linear equations at each speed, and the page computes their eigenvalues by QR
+iterations.
 """
 
 import html
@@ -27,13 +28,12 @@ from draisine.vehicles import meanings, parameter_set, parameter_sets
 from draisine.view.scene.description import describe_machine
 
 MATRIX_POWERS = {"C0": ("C", (0, 0)), "C1": ("C", (1, 0)), "Ks": ("K", (0, 0))}
-"""Matrices of the linear equations except M, by name: damping (C) or stiffness (K), and the powers
-of speed and gravity that multiply it.
+"""Matrices of the canonical equations M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = 0, except M. Each
+name maps to the term of the equations, damping (C) or stiffness (K), and to the powers of v and g that
+multiply it.
 """
 MATRIX_POWERS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
-"""The same entries for the matrices that are multiplied by gravity (K0) or by the squared speed
-(K2).
-"""
+"""Entries for the stiffness matrices that are multiplied by gravity (K0) and by the squared speed (K2)."""
 
 
 def explore_page(system: System, origin: str = "as compiled") -> str:
@@ -44,7 +44,7 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     system
         Compiled bicycle or motorcycle, with or without tyres.
     origin
-        Text that names the source of the initial parameters.
+        Description of the source of the initial parameter values, which the page displays.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     Raises
     ------
     ParameterError
-        The vehicle is not a two-wheeler that can run straight at any speed.
+        If the vehicle is not a two-wheeler that can run straight at any speed.
 
     Examples
     --------
@@ -87,7 +87,10 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
 
 
 def _program(system: System) -> tuple[Program, dict[str, Any]]:
-    """Return the program of the page, and its states unless the equations are canonical."""
+    """Return the program that the page evaluates, and a description of its states.
+
+    The description is empty if the linear equations have the canonical form of a bicycle.
+    """
     if is_plain(system):
         with suppress(ParameterError):  # on a slope, the load adds other powers of the speed
             return straight_program(system), {}
@@ -95,9 +98,11 @@ def _program(system: System) -> tuple[Program, dict[str, Any]]:
 
 
 def straight_program(system: System) -> Program:
-    """Return the program that computes the canonical matrices of straight running from the parameters.
+    """Return the program that computes the canonical matrices of a bicycle from its parameters.
 
-    The equations are M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = 0.
+    The linear equations of straight running are M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = 0 with q =
+    (lean, steer), forward speed v and gravity g. `ParameterError` is raised if the equations of the system do
+    not have this form.
     """
     straight = StraightRunning(system.subject())
     lateral = straight.lateral
@@ -120,10 +125,11 @@ def straight_program(system: System) -> Program:
 
 
 def running_program(system: System) -> tuple[Program, dict[str, Any]]:
-    """Return the program of the linear equations at a speed, and the names of its states.
+    """Return the program of the linear equations of straight running at a speed, and the states.
 
-    With coordinates q, speeds u and states z of tyres, the equations are M udot = U x, qdot = Q x and
-    zdot = Z x, where x = (q, u, z). The outputs are M (`mass`) and the rows Q, U, Z (`rates`).
+    With coordinates q, speeds u and states z of tyres and compliant parts, the equations are M udot = U x,
+    qdot = Q x and zdot = Z x, where x = (q, u, z). The program maps parameters and speed (m/s) to M (`mass`)
+    and to the stacked matrices Q, U, Z (`rates`).
     """
     straight = StraightRunning(system.subject())
     lateral = straight.lateral
@@ -158,9 +164,7 @@ def running_program(system: System) -> tuple[Program, dict[str, Any]]:
 
 
 def _content(system: System) -> dict[str, Any]:
-    """Return the data of the page: parameters with descriptions, parameter sets, shapes of the
-    vehicle.
-    """
+    """Return the data of the page for JSON: parameters with units and meanings, parameter sets, shapes."""
     meanings_by_name = meanings(system.vehicle)
     return {
         "parameters": [
@@ -176,7 +180,10 @@ def _content(system: System) -> dict[str, Any]:
 
 
 def _sets(system: System) -> dict[str, dict[str, float]]:
-    """Return the parameter sets that have exactly the parameters of this vehicle, by name."""
+    """Return the parameter sets of the vehicle by name, as complete dictionaries of parameter values.
+
+    Sets with a parameter that the compiled system lacks are left out.
+    """
     vehicle = system.vehicle.__name__
     try:
         names = parameter_sets(vehicle)
@@ -187,17 +194,17 @@ def _sets(system: System) -> dict[str, dict[str, float]]:
 
 
 def _steer_joint(system: System) -> int:
-    """Return the index of the steering joint: the joint that is not a wheel axle."""
+    """Return the index of the steering joint of a bicycle: the first joint that is not a wheel axle."""
     rolling = {wheel.body for wheel in system.model.wheels}
     return next(k for k, joint in enumerate(system.model.joints) if joint.child not in rolling)
 
 
 def _axles(system: System) -> list[int]:
-    """Return the indices of the joints that are wheel axles."""
+    """Return the indices of the joints that are wheel axles: the child body of the joint is a wheel."""
     rolling = {wheel.body for wheel in system.model.wheels}
     return [k for k, joint in enumerate(system.model.joints) if joint.child in rolling]
 
 
 def _file(name: str) -> str:
-    """Return the text of a data file of this subpackage."""
+    """Return the text of the data file `name` in the folder of this subpackage."""
     return files("draisine.view").joinpath(name).read_text(encoding="utf-8")

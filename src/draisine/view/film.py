@@ -29,29 +29,35 @@ ANIMATION_FORMATS = (".gif", ".mp4", ".html", ".glb")
 """File suffixes of animations."""
 
 DEFAULT_FPS = {".mp4": 30.0, ".gif": 20.0}
-"""Default frame rate of films by suffix (frames/s); the delays of GIF files are multiples of 0.01 s."""
+"""Default frame rates of films (frames/s) by suffix. GIF files store the time between frames as a multiple of
+0.01 s, which 20 frames/s meets exactly.
+"""
 
 MAX_FILM_TIME = 30.0
-"""Longest film at the default playback speed (s); longer runs are played faster."""
+"""Longest duration (s) of a film with the default playback speed; longer runs are played faster."""
 
 MAX_FRAMES = 2000
-"""Largest number of frames of a film; drawing more takes minutes."""
+"""Largest number of frames of a film; drawing more frames takes minutes."""
 
 FILM_INCHES = (6.4, 3.6)
-"""Width and height of the figure of a film; with the resolution they determine the size of texts."""
+"""Width and height of the pictures of a film (inches). Font sizes in points refer to this size."""
 
 FILM_DPI = {".mp4": 200, ".gif": 100}
-"""Resolution of films by suffix (dots/inch): 1280 x 720 and 640 x 360 pixels. GIF files are not compressed
-between frames and would be four times as large.
+"""Resolution of films (dots/inch) by suffix: 1280 x 720 pixels (.mp4) and 640 x 360 pixels (.gif). GIF has
+the lower resolution, because it does not compress differences between frames.
 """
 
 SHADOW_COLOUR = "#00000026"
-"""Colour of shadows including opacity, as #RRGGBBAA."""
+"""Colour of shadows with opacity, as #RRGGBBAA."""
 MAX_OCCLUDING_PATCHES = 40
-"""Largest number of ground patches that are tested for hiding a shadow; more would slow down each frame."""
+"""Largest number of ground patches that are tested whether they hide a shadow. The test takes time in every
+frame.
+"""
 
 PLAYBACK_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-"""Default playback speeds; the smallest one that keeps the film below `MAX_FILM_TIME` is chosen."""
+"""Candidates for the default playback speed (1: real time), ascending. A film uses the first one with which
+it is not longer than `MAX_FILM_TIME`.
+"""
 
 
 def check_film(path: Path) -> None:
@@ -100,9 +106,9 @@ def animate(
     Raises
     ------
     ParameterError
-        The result is not a motion, or an option does not apply to the format.
+        If the result is not a motion, or if an option does not apply to the format.
     DataError
-        The result is damaged, or the file cannot be written.
+        If the result is damaged, or if the file cannot be written.
 
     Examples
     --------
@@ -146,7 +152,10 @@ def animate(
 
 
 def frame_times(sampled: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
-    """Return the sample times (s) of the frames of a film, and its playback speed.
+    """Return the simulated times (s) of the frames of a film, and its playback speed.
+
+    `sampled` are the sample times (s) of the run, `fps` is the frame rate (frames/s) of the film. If `speed`
+    is None, the default playback speed is chosen.
 
     >>> times, speed = frame_times(np.array([0.0, 90.0]), 20.0, None)
     >>> len(times), speed
@@ -174,11 +183,11 @@ def _film(
     terrain: Terrain | None,
     progress: Callable[[float], None] | None,
 ) -> None:
-    """Draw the frames of a run and write them as a film."""
+    """Draw a run frame by frame and write the frames as a film (.gif or .mp4)."""
     film_speed = 1.0
 
     def choose(sampled: Floats) -> Floats:
-        """Return the frame times (s) for given sample times, and store the playback speed."""
+        """Return the frame times (s) for the sample times of the run (s); store the playback speed."""
         nonlocal film_speed
         times, film_speed = frame_times(sampled, fps, speed)
         return times
@@ -189,13 +198,13 @@ def _film(
         with atomic_write(path) as new:
             (_gif if path.suffix == ".gif" else _mp4)(stage, new, fps)
     except CalledProcessError as error:
-        raise DataError(f"{path}: ffmpeg could not write it ({error}).") from error
+        raise DataError(f"{path}: ffmpeg could not write the film ({error}).") from error
 
 
 def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
-    """Write a GIF film.
+    """Write a film as a GIF file with `fps` frames per second.
 
-    All frames share one palette of 128 colours, so that the file is small and does not flicker.
+    All frames share one palette of 128 colours, so that the file is small and colours do not flicker.
     """
     from PIL.Image import Dither, Quantize
 
@@ -209,11 +218,11 @@ def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
 
 
 def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
-    """Write an MP4 film with ffmpeg."""
+    """Write a film as an MP4 file with `fps` frames per second, by the program ffmpeg."""
     from matplotlib.animation import FFMpegWriter
 
     rate: Any = fps  # typed as int by the stubs; ffmpeg accepts any number
-    # Programs for slides and browsers show only this pixel format.
+    # Browsers and presentation programs play only the pixel format yuv420p.
     film = FFMpegWriter(fps=rate, bitrate=4800, extra_args=["-pix_fmt", "yuv420p"])
     with film.saving(stage.figure, str(path), dpi=stage.figure.dpi):
         for k in range(len(stage.motion.time)):
@@ -223,7 +232,7 @@ def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
 
 
 class FilmStage:
-    """A matplotlib figure that draws single frames of a motion."""
+    """A matplotlib figure in which the frames of a motion are drawn one after the other."""
 
     def __init__(
         self,
@@ -232,7 +241,11 @@ class FilmStage:
         progress: Callable[[float], None] | None = None,
         dpi: int = FILM_DPI[".gif"],
     ) -> None:
-        """Create the figure for a motion with its playback speed and a resolution (dots/inch)."""
+        """Create the figure for a motion.
+
+        `speed` is the displayed playback speed, `progress` is called with the completed fraction after each
+        frame, and `dpi` is the resolution (dots/inch).
+        """
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure
@@ -262,7 +275,7 @@ class FilmStage:
         self._legend(axes, aspect)
 
     def _legend(self, axes: Any, aspect: float) -> None:
-        """Write the names of the contact tracks and the size of the ground squares."""
+        """Write the names of the contact tracks and the side length of the ground squares into the figure."""
         for k, name in enumerate(self.motion.tracks):
             y = -0.93 + 0.1 * (len(self.motion.tracks) - 1 - k)
             axes.plot([-0.96 * aspect, -0.89 * aspect], [y, y], color=COLOURS[k % 7], lw=2)
@@ -273,7 +286,7 @@ class FilmStage:
         )
 
     def show(self, k: int) -> None:
-        """Draw frame k into the figure."""
+        """Draw frame k into the figure: ground, contact tracks, vehicle, time and readings."""
         motion = self.motion
         camera = Camera.following(motion, k)
         ground = motion.ground_at(k)
@@ -290,7 +303,7 @@ class FilmStage:
         self._bar.set_xdata([-aspect, (2.0 * share - 1.0) * aspect])
 
     def report(self, k: int) -> None:
-        """Report the completed fraction after frame k."""
+        """Call the progress function with the completed fraction after frame k."""
         if self.progress is not None:
             self.progress((k + 1) / len(self.motion.time))
 
@@ -304,7 +317,10 @@ class FilmStage:
         return fromarray(np.asarray(self.figure.canvas.buffer_rgba())[..., :3].copy())
 
     def _ground(self, camera: Camera, ground: list[Patch]) -> None:
-        """Draw the terrain, or a grid on level ground with posts below elevated tracks."""
+        """Draw the patches of the terrain; without patches, draw a grid on level ground.
+
+        Posts connect elevated tracks with the level ground, because the terrain below them is unknown.
+        """
         if ground:
             self._faces(camera, ground)
             return
@@ -319,7 +335,10 @@ class FilmStage:
         )
 
     def _lines(self, camera: Camera, lines: Floats) -> tuple[Floats, Floats]:
-        """Return the visible ground lines (lines, 2, 2) in the picture and their colours with opacity."""
+        """Project ground lines (lines, 2, 3) in m; return the visible ones (lines, 2, 2) and their colours.
+
+        The colours (lines, 4) contain the opacity, which decreases with the distance from the focus.
+        """
         fade = camera.clear(lines, self.motion.cell)
         flat, depth = camera.project(lines)
         ahead = np.all(depth > camera.near, axis=1) & (fade > 0.02)
@@ -327,7 +346,7 @@ class FilmStage:
         return flat[ahead], np.column_stack([grey, 0.55 * fade[ahead]])
 
     def _faces(self, camera: Camera, ground: list[Patch]) -> None:
-        """Draw terrain faces with grid lines from far to near, so that near faces hide far ones."""
+        """Draw the terrain patches with grid lines, from far to near, so that near patches hide far ones."""
         projected = [(patch, *camera.face(patch)) for patch in ground]
         pieces: list[Floats] = []
         inside: list[Any] = []
@@ -343,7 +362,7 @@ class FilmStage:
         self.faces.set(facecolor=inside, edgecolor=edges, linewidth=0.7)
 
     def _tracks(self, camera: Camera, k: int) -> None:
-        """Draw the paths of the contact points until frame k."""
+        """Draw the paths of the contact points from the start of the run to frame k."""
         lines = []
         colours = []
         for n, path in enumerate(self.motion.paths.values()):
@@ -356,7 +375,7 @@ class FilmStage:
         self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
 
     def _machine(self, camera: Camera, k: int, ground: list[Patch]) -> None:
-        """Draw the vehicle at frame k with its parts sorted by depth, and its shadow."""
+        """Draw the vehicle at frame k, its lines sorted from far to near, and its shadow on the ground."""
         motion = self.motion
         pieces = []
         colours = []
@@ -392,7 +411,11 @@ class FilmStage:
 
 
 def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) -> list[Floats]:
-    """Return the visible segments of the shadow of a line on the ground, split at ground steps."""
+    """Return the visible pieces of the shadow of a polyline `points` (n, 3) in m, in picture coordinates.
+
+    The shadow is vertically below the polyline. It is split at steps of the ground, and at points that ground
+    patches hide from the camera.
+    """
     below = ground_heights(ground, points) if ground else np.full(len(points), motion.ground)
     projected = np.column_stack([points[:, :2], below])
     projected[hidden_points(ground[:MAX_OCCLUDING_PATCHES], camera.eye, projected)] = np.nan
@@ -402,5 +425,5 @@ def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) 
 
 
 def _clean(x: float) -> float:
-    """Round a number to one decimal; a rounded zero has no minus sign."""
+    """Return zero for numbers that round to zero at one decimal, so that no "-0.0" is printed."""
     return 0.0 if abs(x) < 0.05 else x

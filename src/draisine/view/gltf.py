@@ -1,8 +1,8 @@
 """Export of a motion as a glTF scene in one file (.glb) for Blender, game engines and web viewers.
 
-Every body is a node with animated translation and rotation. Outlines of the vehicle are tubes, mass centres
-are balls. The ground is fixed or animated like a body. The y axis of glTF points up, so a root node rotates
-the world axes. Format: Khronos Group, glTF 2.0, ISO/IEC 12113:2022.
+Every body is a node of the scene with animated translation and rotation. The outlines of the vehicle are
+tubes, the mass centres are balls. Moving ground is animated like a body. A root node rotates the world axes,
+because the y axis of glTF points up. Format: Khronos Group, glTF 2.0, ISO/IEC 12113:2022.
 """
 
 import json
@@ -23,32 +23,40 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 GLTF_FLOAT = 5126
-"""Component type of 32-bit floats in glTF."""
+"""Code of the component type "32-bit float" in glTF."""
 
 GLTF_UNSIGNED = 5125
-"""Component type of 32-bit unsigned integers in glTF."""
+"""Code of the component type "32-bit unsigned integer" in glTF."""
 
 TUBE_CORNERS = 8
-"""Number of corners of the cross section of tubes and balls; more would need more triangles."""
+"""Number of corners in the cross section of a tube or a ball. More corners look rounder, but the number of
+triangles grows with them.
+"""
 
 BALL_BANDS = 6
-"""Number of latitude bands of a ball mesh."""
+"""Number of bands of triangles between the poles of a ball."""
 
 TUBE_RADIUS = 0.0035
-"""Radius of a tube per point of line width, relative to the size of the vehicle."""
+"""Radius of a tube, as a fraction of the size of the vehicle, per point of the line width in figures."""
 
 TO_Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 """Rotation matrix from axes with z up to axes with y up."""
 
 
 def write_gltf(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> bytes:
-    """Return a stored run as the bytes of a .glb file, played `speed` times as fast as real time."""
+    """Convert a stored run to the bytes of a .glb file.
+
+    The animation is `speed` times as fast as real time. `terrain` is the ground if the dataset has none.
+    """
     motion = build_scene(data, even_times, terrain)
     return _Asset(motion, speed).pack()
 
 
 def tube_mesh(points: Floats, radius: float) -> tuple[Floats, Floats]:
-    """Return corners (n, 3) and triangles (m, 3) of tubes around the segments of a polyline.
+    """Return the surface of tubes with the given radius around the segments of a polyline (points, 3).
+
+    The result is the corners (n, 3), in the unit of the points, and the triangles (m, 3) as indices of
+    corners.
 
     >>> corners, triangles = tube_mesh(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), 0.1)
     >>> corners.shape, triangles.shape
@@ -66,7 +74,7 @@ def tube_mesh(points: Floats, radius: float) -> tuple[Floats, Floats]:
 
 
 def ball_mesh(centre: Floats, radius: float) -> tuple[Floats, Floats]:
-    """Return corners (n, 3) and triangles (m, 3) of a ball."""
+    """Return the surface of a ball: corners (n, 3), and triangles (m, 3) as indices of corners."""
     down = np.pi * np.arange(BALL_BANDS + 1) / BALL_BANDS
     angle = 2.0 * np.pi * np.arange(TUBE_CORNERS) / TUBE_CORNERS
     flat = np.stack([np.cos(angle), np.sin(angle), np.zeros(TUBE_CORNERS)], axis=1)
@@ -75,7 +83,10 @@ def ball_mesh(centre: Floats, radius: float) -> tuple[Floats, Floats]:
 
 
 def _quads(rows: int, columns: int) -> Floats:
-    """Return the triangles (m, 3) between neighbouring rings of mesh corners."""
+    """Return the triangles (m, 3), as indices of corners, between consecutive closed rings of a mesh.
+
+    The mesh has `rows` rings with `columns` corners each, numbered ring by ring.
+    """
     i, j = np.meshgrid(np.arange(rows - 1), np.arange(columns), indexing="ij")
     a = i * columns + j
     b = i * columns + (j + 1) % columns
@@ -84,7 +95,7 @@ def _quads(rows: int, columns: int) -> Floats:
 
 
 class _Asset:
-    """A glTF asset under construction: the JSON lists of the format and the binary buffer."""
+    """A glTF asset during its construction: the JSON lists of the format, and the binary buffer."""
 
     def __init__(self, motion: Scene, speed: float) -> None:
         """Collect nodes, meshes and animations of a motion, played `speed` times as fast as real time."""
@@ -106,7 +117,7 @@ class _Asset:
         self.lists["nodes"][0]["children"] = [*self._bodies(), *self._ground()]
 
     def _bodies(self) -> list[int]:
-        """Add the bodies as nodes and return their node indices."""
+        """Add one animated node per body; return the indices of the nodes."""
         motion = self.motion
         nodes = []
         for b, name in enumerate(motion.bodies):
@@ -129,7 +140,7 @@ class _Asset:
         return nodes
 
     def _ground(self) -> list[int]:
-        """Add the ground patches, grouped by moving ground; return their node indices."""
+        """Add one node for all fixed ground patches and one per moving ground; return their indices."""
         motion = self.motion
         by_carrier: dict[int | None, list[Any]] = {}
         for patch in motion.patches:
@@ -145,7 +156,7 @@ class _Asset:
         ]
 
     def _plane(self) -> tuple[str, Floats, Floats]:
-        """Return level ground around the path as (colour, corners, triangles)."""
+        """Return a level rectangle around the path of the vehicle as (colour, corners in m, triangles)."""
         path = self.motion.focus[:, :2]
         reach = 6.0 * self.motion.size
         low = path.min(axis=0) - reach
@@ -155,7 +166,11 @@ class _Asset:
         return _hex(0.9), flat, np.array([[0, 1, 2], [0, 2, 3]])
 
     def _node(self, name: str, pieces: list[Any], poses: tuple[Floats, Floats] | None) -> int:
-        """Add a node with its mesh and its animation; return its index."""
+        """Add a node; return its index.
+
+        `pieces` are its surfaces as (colour, corners, triangles). `poses` are its rotations (times, 3, 3) and
+        positions (times, 3) in m for the animation; None for a fixed node.
+        """
         node: dict[str, Any] = {"name": name}
         if pieces:
             self.lists["meshes"].append({"name": name, "primitives": [*map(self._piece, pieces)]})
@@ -174,7 +189,7 @@ class _Asset:
         return number
 
     def _piece(self, piece: tuple[str, Floats, Floats]) -> dict[str, Any]:
-        """Add a coloured surface and return its glTF primitive."""
+        """Add a surface, given as (colour, corners, triangles), and return its glTF primitive."""
         colour, corners, triangles = piece
         materials = self.lists["materials"]
         material = {
@@ -194,7 +209,10 @@ class _Asset:
         }
 
     def _accessor(self, values: Floats, kind: int = GLTF_FLOAT) -> int:
-        """Append an array (n, components) to the buffer and return the index of its accessor."""
+        """Append an array (n, components) to the binary buffer; return the index of its accessor.
+
+        `kind` is the component type of glTF in which the numbers are stored.
+        """
         with np.errstate(over="ignore"):
             numbers = np.ascontiguousarray(values, np.float32 if kind == GLTF_FLOAT else np.uint32)
         if not np.isfinite(numbers).all():
@@ -241,17 +259,17 @@ class _Asset:
 
 
 def _last_scalar(q: Floats) -> Floats:
-    """Reorder quaternions so that the scalar part comes last, as glTF requires."""
+    """Move the scalar part of quaternions (..., 4) from the first to the last place, as glTF requires."""
     return np.roll(q, -1, axis=-1)
 
 
 def _hex(grey: float) -> str:
-    """Format a grey level (0 to 1) as a hexadecimal colour."""
+    """Convert a grey level from 0 (black) to 1 (white) to a hexadecimal colour #RRGGBB."""
     return f"#{round(255 * grey):02x}" + f"{round(255 * grey):02x}" * 2
 
 
 def _linear(colour: str) -> list[float]:
-    """Convert a hexadecimal colour to linear RGB components (0 to 1), as glTF requires.
+    """Convert a hexadecimal sRGB colour to linear RGB components (0 to 1), as glTF requires.
 
     >>> _linear("#ff0000")
     [1.0, 0.0, 0.0]

@@ -1,4 +1,4 @@
-"""Layout of figures: minimum heights of panels, line breaks in titles and labels, positions of notes."""
+"""Layout of figures: smallest heights of panels, line breaks in titles and labels, and positions of notes."""
 
 import re
 import warnings
@@ -21,7 +21,7 @@ MIN_PANEL_HEIGHT = 0.75
 
 
 def break_labels(figure: "Figure") -> None:
-    """Break vertical axis labels that are longer than their axes, if possible before the unit."""
+    """Break labels that are longer than their vertical axis into lines, preferably before the unit."""
     _laid_out(figure)
     for axes in figure.axes:
         label = axes.get_ylabel()
@@ -46,7 +46,9 @@ def break_title(figure: "Figure") -> None:
 
 
 def _broken(line: str, max_length: int) -> str:
-    """Break a line into as few lines of similar length as possible, but not at an equals sign.
+    """Break a line into the fewest lines of at most `max_length` characters, with similar lengths.
+
+    The line is not broken at equals signs.
 
     >>> print(_broken("a ride with lean = 5deg, steer = 2deg and 1 more", 45))
     a ride with lean = 5deg,
@@ -84,7 +86,7 @@ def enlarge_figure(figure: "Figure") -> None:
 
 
 def _laid_out(figure: "Figure") -> bool:
-    """Lay out a figure and return whether all panels have a positive size."""
+    """Compute the layout of a figure; return whether all panels have a positive size."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.draw_without_rendering()
@@ -92,8 +94,9 @@ def _laid_out(figure: "Figure") -> bool:
 
 
 def _passes_border(figure: "Figure", axes: "Axes") -> bool:
-    """Return whether the legend of the axes has several columns and crosses the border of the
-    figure.
+    """Return whether the legend of `axes` extends beyond the right border of the figure and can be narrowed.
+
+    A legend can be narrowed if it has several columns.
     """
     box = cast("Any", axes.get_legend())
     return bool(
@@ -105,8 +108,9 @@ def _passes_border(figure: "Figure", axes: "Axes") -> bool:
 
 
 def _missing_height(figure: "Figure") -> float:
-    """Return the height (inches) by which a figure must grow so that all its panels have the
-    minimum height.
+    """Return the height (inches) by which a figure must grow, so that no panel is too low.
+
+    A panel needs `MIN_PANEL_HEIGHT`, or less if its data need less height at their fixed aspect ratio.
     """
     rows: dict[int, float] = {}
     width, height = figure.get_size_inches()
@@ -127,9 +131,9 @@ def _missing_height(figure: "Figure") -> float:
 
 
 def place_notes(figure: "Figure") -> None:
-    """Move notes beside points so that they hide neither curves nor other notes.
+    """Move the notes beside marked points so that they hide neither curves nor other notes.
 
-    A note is as close to its point as possible, and closer to it than to other points.
+    A note is placed as close to its point as possible, and closer to it than to the points of other notes.
     """
     if not any(text.get_gid() == NOTE_GID for axes in figure.axes for text in axes.texts):
         return
@@ -148,10 +152,20 @@ def place_notes(figure: "Figure") -> None:
 
 
 def _best_places(boxes: list[Floats], points: Floats, axes: "Axes") -> list[int]:
-    """Return the index of the chosen candidate box of each note, by coordinate descent over the notes.
+    """Choose one candidate box for each note; return the indices of the boxes.
 
-    The weights order the criteria: overlap with other notes or the border (1000), closeness to another
-    point (50), hidden points of curves (5 each), distance from the own point (0.5 per point).
+    Coordinate descent over the notes minimises a weighted cost. The weights rank the criteria: overlap with
+    other notes or the border (1000), closeness to another note's point (50), hidden points of curves (5
+    each), and distance from the note's own point (0.5 per typographic point).
+
+    Parameters
+    ----------
+    boxes
+        Candidate boxes (candidates, 4) of each note in pixels: left, bottom, right, top.
+    points
+        Marked point (2) of each note in pixels, (notes, 2).
+    axes
+        Axes that contain the notes.
     """
     drawn = _drawn_points(axes)
     room = np.array(axes.get_window_extent().extents)
@@ -176,13 +190,14 @@ NOTE_OFFSETS = np.array(
         key=lambda offset: float(np.hypot(*offset)),
     )
 )
-"""Candidate offsets of a note from its point, in typographic points, sorted by distance."""
+"""Candidate offsets (candidates, 2) of a note from its point, in typographic points, sorted by distance."""
 
 
 def _boxes_around(note: "Text", point: Floats, axes: "Axes") -> Floats:
     """Return the candidate boxes (candidates, 4) of a note in pixels: left, bottom, right, top.
 
-    The boxes are clipped to the width of the axes.
+    `point` (2) is the marked point in pixels. Boxes beyond the left or right end of the axes are shifted
+    inside.
     """
     from matplotlib.text import Text
 
@@ -200,8 +215,10 @@ def _boxes_around(note: "Text", point: Floats, axes: "Axes") -> Floats:
 
 
 def _hidden(boxes: Floats, drawn: Floats, room: Floats) -> Floats:
-    """Return the cost (candidates,) of each candidate box of a note: hidden curve points, crossed
-    border, distance from its point.
+    """Return the cost (candidates,) of the candidate boxes of a note without regard to other notes.
+
+    The cost counts the hidden points of the curves `drawn` (n, 2), a crossed border of the axes `room` (4),
+    and the distance from the marked point. All lengths are in pixels.
     """
     left, bottom, right, top = boxes.T[..., None] + np.array([-2.0, -2.0, 2.0, 2.0])[:, None, None]
     x, y = drawn.T
@@ -211,19 +228,22 @@ def _hidden(boxes: Floats, drawn: Floats, room: Floats) -> Floats:
 
 
 def _overlaps(boxes: Floats, others: Floats) -> Floats:
-    """Return the number of other boxes that each box overlaps, (boxes,)."""
+    """Return for each box (boxes, 4) the number of boxes in `others` (n, 4) that it overlaps, (boxes,)."""
     below = (boxes[:, None, :2] < others[None, :, 2:]).all(axis=2)
     return (below & (boxes[:, None, 2:] > others[None, :, :2]).all(axis=2)).sum(axis=1)
 
 
 def _distance(boxes: Floats, points: Floats) -> Floats:
-    """Return the distances (boxes, points) between boxes and points in pixels."""
+    """Return the distances (boxes, points) in pixels between boxes (boxes, 4) and points (points, 2)."""
     nearest = np.clip(points, boxes[:, None, :2], boxes[:, None, 2:])
     return np.asarray(np.linalg.norm(nearest - points, axis=2))
 
 
 def _drawn_points(axes: "Axes") -> Floats:
-    """Return dense points along all curves of axes, in pixels; a single marker counts as ten points."""
+    """Return points (n, 2) about two pixels apart along all curves of `axes`, in pixels.
+
+    A curve with a single marker yields ten equal points, so that notes avoid it.
+    """
     points = []
     for line in axes.lines:
         ends = line.get_transform().transform(np.asarray(line.get_xydata(), float))
@@ -238,7 +258,7 @@ def _drawn_points(axes: "Axes") -> Floats:
 
 
 def label_empty_axes(figure: "Figure") -> None:
-    """Write a message into axes without finite data."""
+    """Replace axes without finite data by a message in the same place."""
     for axes in figure.axes:
         shown = [*axes.collections, *axes.patches, *axes.images, *axes.texts]
         numbers = [np.asarray(line.get_ydata(orig=False), float) for line in axes.lines]

@@ -51,14 +51,14 @@ class InlinePage:
 
 
 def _notebook() -> Any:
-    """Return the IPython shell of the running notebook; None outside a notebook."""
+    """Return the IPython shell of the notebook that runs this code; None outside a notebook."""
     # A notebook has already imported IPython; importing it elsewhere would be slow.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell if hasattr(shell, "kernel") else None
 
 
 def _cell() -> Any:
-    """Return the execution count of the running cell."""
+    """Return the execution count of the running notebook cell; None outside a notebook."""
     return getattr(_notebook(), "execution_count", None)
 
 
@@ -73,17 +73,18 @@ def show_inline(figure: "Figure") -> None:
 
 
 class InlineArray(np.ndarray):
-    """Array of axes whose figure has already been displayed."""
+    """Array of axes whose figure a notebook cell has already displayed, see `shown_axes`."""
 
 
 class InlineTable(dict[str, Any]):
-    """Axes by name whose figure has already been displayed."""
+    """Dictionary of axes whose figure a notebook cell has already displayed, see `shown_axes`."""
 
 
 def shown_axes(axes: Any) -> Any:
-    """Return axes that do not print themselves in the cell that has displayed their figure.
+    """Return axes that are not printed again as the result of the cell that has displayed their figure.
 
-    A later cell displays the figure again. Outside a notebook, the axes are returned unchanged.
+    If a later cell returns the axes, it displays the figure again. Outside a notebook, the axes are returned
+    unchanged.
     """
     if _notebook() is None:
         return axes
@@ -97,31 +98,31 @@ def shown_axes(axes: Any) -> Any:
 
 
 def _show_later(figure: "Figure", cell: Any) -> None:
-    """Display a figure unless the running cell is the one that created it."""
+    """Display a figure, unless the running cell is `cell`, which has already displayed it."""
     if _cell() != cell:
         show_inline(figure)
 
 
 DEFAULT_SLIDERS = ("w", "c", "lam", "mB", "zB")
-"""Parameters of a bicycle with sliders by default: wheelbase, trail, steer-axis tilt, mass and height of
-the rear frame.
+"""Parameters of a bicycle that have a slider by default: wheelbase, trail, steer-axis tilt, mass of the rear
+frame, and height of its mass centre.
 """
 
 
 EXPLORE_HEIGHT = 760
-"""Height (pixels) of the page of `draisine explore` below a cell: two rows of plots."""
+"""Height (pixels) of the `draisine explore` page below a notebook cell, enough for its two rows of plots."""
 
 SLIDER_STEP = 0.01
-"""Step of a slider relative to the parameter value; the ends (0.3 and 2 times the value) are multiples of
-it.
+"""Step of a slider, as a fraction of the initial parameter value. Both ends of the slider, 0.3 and 2 times
+the value, are multiples of the step.
 """
 
 
 def sliders(system: System, names: Sequence[str] | None = None, speed: Any = None) -> Any:
-    """Return sliders for parameters, with the eigenvalues.
+    """Return sliders for the parameters of a vehicle, with a figure of its eigenvalues.
 
-    Without further arguments, a bicycle or motorcycle gets the page of `draisine explore`: all
-    parameters, critical speeds and modes in motion. Otherwise the result is a widget, whose figure is updated
+    For a bicycle or motorcycle, and without further arguments, the result is the page of `draisine explore`
+    with all parameters, critical speeds and animated modes. Otherwise it is a widget, whose figure is updated
     while a slider moves.
 
     Parameters
@@ -129,14 +130,20 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     system
         The compiled vehicle.
     names
-        Parameters with sliders; by default the main parameters of a bicycle, else the first five.
+        Names of the parameters with sliders; by default the main parameters of a bicycle, or the first five
+        parameters of another vehicle.
     speed
-        Speed or speeds in m/s; by default 0 to 10 m/s for a bicycle, else rest.
+        Forward speed or speeds (m/s); by default 0 to 10 m/s for a bicycle, and rest for another vehicle.
 
     Returns
     -------
     InlinePage or VBox
         Page that a notebook displays, or widget of ipywidgets.
+
+    Raises
+    ------
+    ParameterError
+        If the vehicle has no parameter with a given name.
 
     Examples
     --------
@@ -155,8 +162,8 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     slider_by_name = {}
     for name in names:
         value = system.parameters[name]
-        # A browser rounds values to the steps of the slider and returns them. The steps must
-        # contain the parameter value, otherwise the first figure would show another vehicle.
+        # The browser rounds the value of a slider to its steps. The parameter value must be one of these
+        # steps, otherwise the first figure would show another vehicle.
         step = SLIDER_STEP * (abs(value) or 1.0)
         low, high = (0.3 * value, 2.0 * value) if value else (-1.0, 1.0)
         slider_by_name[name] = ipywidgets.FloatSlider(
@@ -164,7 +171,7 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
         )
 
     def show(**parameters: float) -> None:
-        """Draw the eigenvalues for the parameter values of the sliders."""
+        """Display the eigenvalues for the parameter values at which the sliders are set."""
         try:
             show_inline(_eigenvalue_figure(system.with_parameters(**parameters), speed))
         except DraisineError as error:  # invalid parameters, or no steady motion
@@ -175,7 +182,7 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
 
 
 def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
-    """Return a figure of the eigenvalues about one steady motion, or against speed."""
+    """Return a figure of the eigenvalues at one speed (m/s), or against several speeds."""
     if speed is None and is_plain(system):
         modes = eigenvalues(system, np.linspace(0.0, 10.0, 101))
         return parent_figure(draw_eigenvalues(modes, critical_speeds(system)))

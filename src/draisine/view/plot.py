@@ -1,4 +1,4 @@
-"""Drawing of the default figure of a result, or of a figure by name."""
+"""Draw the default figure of a result or of a vehicle, or a figure that is selected by name."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 SERIES_FIGURES = ("histories", "panels", "phase", "comparison", "log_difference", "heights")
-"""Names of figures that accept a list of time series (`series`)."""
+"""Names of the figures that accept the option `series`, a list of time series to draw."""
 
 SNAPSHOT_FIGURES = ("path", "profile", "top", "front", "side")
-"""Names of figures that accept the time between snapshots (`every`)."""
+"""Names of the figures that accept the option `every`, the time (s) between snapshots of the vehicle."""
 
 
 def plot(
@@ -65,14 +65,14 @@ def plot(
     Returns
     -------
     Axes or array of Axes
-        The axes of the figure; a notebook shows it.
+        The axes of the figure, which a notebook displays.
 
     Raises
     ------
     ParameterError
-        The figure does not apply to the result, or an option does not apply to the figure.
+        If the figure does not apply to the result, or an option does not apply to the figure.
     DataError
-        The result is empty or incomplete.
+        If the result is empty or incomplete.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def plot(
     >>> draisine.plot(run, "histories", series=["lean"]).get_xlabel()
     'time (s)'
     """
-    # The width must apply until the figure is written, because ticks are placed during drawing.
+    # Keep the width until the figure is written, because Matplotlib places ticks and texts while drawing.
     with figure_width(width):
         is_vehicle = isinstance(what, System)
         axes = draw_model(what.model) if is_vehicle else _draw(what, figure, series, every)
@@ -111,7 +111,11 @@ def plot(
 def _draw(
     what: Any, figure: str | None, series: Sequence[str] | None, every: float | None = None
 ) -> Any:
-    """Draw a figure of a dataset or a vehicle and return its axes."""
+    """Check the options, draw a figure of a result, and return its axes.
+
+    `figure` is the name of the figure (None: default), `series` the names of the drawn time series, and
+    `every` the time (s) between snapshots.
+    """
     data = _reduce_instant(to_dataset(what))
     if isinstance(series, str):
         raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")
@@ -146,7 +150,10 @@ def _draw(
 
 
 def _reduce_instant(data: "Dataset") -> "Dataset":
-    """Return the last sample of a run whose start and end times are equal, otherwise the data unchanged."""
+    """Reduce a run without duration to its last sample; return other data unchanged.
+
+    Such a run has equal start and end times: several samples at one instant, for example of an impact.
+    """
     if data.sizes.get("time", 0) < 2 or data["time"].dims != ("time",):
         return data
     first, last = data["time"].values[[0, -1]]
@@ -154,9 +161,7 @@ def _reduce_instant(data: "Dataset") -> "Dataset":
 
 
 def _parts(data: "Dataset", name: str) -> list[str]:
-    """Return the names of the components of a dataset variable, `name[label]`; the name itself for
-    a scalar variable.
-    """
+    """Return the names `name[label]` of the components of a dataset variable, or [name] for a scalar one."""
     variable = data.data_vars.get(name)
     dims = [] if variable is None else [dim for dim in variable.dims if dim != "time"]
     if variable is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):
@@ -166,8 +171,8 @@ def _parts(data: "Dataset", name: str) -> list[str]:
 
 
 def default_figure(data: "Dataset", series: bool = False) -> str:
-    """Return the name of the default figure of a result, or of selected time series."""
-    # The order matters: datasets of specific kinds also contain the variables of general kinds.
+    """Return the name of the default figure of a dataset; `series` states whether series are selected."""
+    # Test special kinds of results first: their datasets also contain the variables of more general kinds.
     if "locus_over" in data.attrs:
         return "root_locus"
     if {"measured", "fitted"} <= set(data.data_vars):
@@ -193,7 +198,7 @@ def default_figure(data: "Dataset", series: bool = False) -> str:
 
 
 def check_single(data: "Dataset", figure: str = "") -> None:
-    """Raise `ParameterError` if a result has several cycles but the figure shows one motion."""
+    """Raise `ParameterError` if a result has several limit cycles, but the figure shows a single motion."""
     if "cycle" in data.dims and figure != "cycle":
         raise ParameterError(
             f"This result has {data.sizes['cycle']} cycles, but the figure shows one motion. Draw them "

@@ -1,4 +1,4 @@
-"""Interactive 3D replay of a run as one HTML file, without server and network."""
+"""Interactive 3D replay of a run as one HTML file, which needs neither a server nor a network."""
 
 import html
 import json
@@ -20,19 +20,35 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_SAMPLE_RATE = 60.0
-"""Largest rate of stored samples (1/s), the frame rate of screens; the page interpolates between
-samples.
+"""Largest rate of the stored samples (1/s). It equals the usual frame rate of screens; the page interpolates
+between samples.
 """
 
 MAX_REPLAY_SAMPLES = 4000
-"""Largest number of stored samples, which keeps the page below a few megabytes."""
+"""Largest number of stored samples, so that the page is not larger than a few megabytes."""
 
 
 def replay_page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> str:
     """Return the HTML text of a page that replays a stored run.
 
-    `speed` is the initial playback speed (1: real time), `terrain` the ground if the dataset has
-    none.
+    Parameters
+    ----------
+    data
+        Dataset of a run.
+    speed
+        Initial playback speed; 1 is real time.
+    terrain
+        Ground to draw if the dataset does not contain one.
+
+    Returns
+    -------
+    str
+        Text of the HTML file.
+
+    Raises
+    ------
+    DataError
+        If the run contains values that are not finite.
     """
     motion = build_scene(data, even_times, terrain)
     motion = replace(motion, title=motion.title.replace("\n", "; "))
@@ -47,9 +63,7 @@ def replay_page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = N
 
 
 def even_times(sampled: Floats) -> Floats:
-    """Return the evenly spaced times (s) at which a page stores samples, from the first to the last
-    sampled time.
-    """
+    """Return evenly spaced times (s) for a page, from the first to the last sample time of a run (s)."""
     length = float(sampled[-1] - sampled[0])
     spacing = float(np.median(np.diff(sampled)))
     rate = MAX_SAMPLE_RATE if spacing <= 0 else min(MAX_SAMPLE_RATE, 1.0 / spacing)
@@ -59,7 +73,7 @@ def even_times(sampled: Floats) -> Floats:
 
 
 def _content(motion: Scene, speed: float) -> dict[str, Any]:
-    """Return the data that the page displays, in SI units."""
+    """Return all data of the page for JSON, in SI units; `speed` is the initial playback speed."""
     return {
         "title": motion.title,
         "time": _rounded(motion.time),
@@ -95,7 +109,7 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
 
 
 def _tracks(motion: Scene) -> list[dict[str, Any]]:
-    """Return the paths of the contact points and the contact forces as data for the page."""
+    """Return the tracks of the contact points (m) and the contact forces (N) as data for JSON."""
     return [
         {
             "name": f"{to_words(name)} contact",
@@ -112,7 +126,7 @@ def _tracks(motion: Scene) -> list[dict[str, Any]]:
 
 
 def _machine(motion: Scene) -> dict[str, Any]:
-    """Return the poses of the bodies and their shapes as data for the page."""
+    """Return the poses of the bodies over time, and the shapes that are fixed to them, as data for JSON."""
     return {
         "bodies": [
             {
@@ -155,7 +169,7 @@ def _machine(motion: Scene) -> dict[str, Any]:
 
 
 def _ground(motion: Scene) -> dict[str, Any]:
-    """Return ground patches, poses of moving ground, and posts below elevated tracks as data for the page."""
+    """Return ground patches, poses of moving ground and posts below elevated tracks as data for JSON (m)."""
     return {
         "patches": [
             {
@@ -176,18 +190,19 @@ def _ground(motion: Scene) -> dict[str, Any]:
 
 
 def _rounded(values: Floats) -> list[float | None]:
-    """Return an array as a list of numbers rounded to 0.01 mm; None replaces values that are not finite."""
+    """Return the numbers of an array as a flat list, rounded to five decimals (0.01 mm for lengths).
+
+    None replaces values that are not finite, because JSON has no NaN.
+    """
     flat = np.round(np.ravel(values), 5)
     return [float(x) if np.isfinite(x) else None for x in flat]
 
 
 def unit_quaternions(R: Floats) -> Floats:
-    """Return unit quaternions (times, 4), scalar first, of rotation matrices (times, 3, 3).
+    """Convert rotation matrices (times, 3, 3) to unit quaternions (times, 4), scalar first.
 
-    The quaternions are continuous in time.
-
-    Each quaternion is the normalised row of q q^T with the largest diagonal entry, which avoids
-    cancellation.
+    The signs are chosen so that the quaternions are continuous in time. To avoid cancellation, each
+    quaternion is the normalised row of the matrix q q^T that has the largest diagonal entry.
     """
     trace = np.trace(R, axis1=1, axis2=2)
     diagonal = np.diagonal(R, axis1=1, axis2=2)

@@ -1,7 +1,6 @@
 """Style of all figures: colours, line styles, font sizes, labels with units, and new axes.
 
-The colours can be distinguished by colour-blind readers.
-
+Colour-blind readers can distinguish the colours.
 """
 
 import re
@@ -28,50 +27,48 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Palette of Okabe and Ito for colour-blind readers, dark colours first."""
+"""Colours of curves: the palette of Okabe and Ito for colour-blind readers, in order of use."""
 
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), "-")
-"""Line styles that distinguish curves without colour."""
+"""Line styles of curves in order of use, so that they can be distinguished without colour."""
 
 LINE_WIDTHS = {
     "link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6, "section": 1.0,
 }  # fmt: skip
-"""Line widths of the outlines of a vehicle by kind, in points at the distance of the camera's
-focus.
+"""Line widths (points) of the outlines of a vehicle, by kind of outline. In a film they apply at the distance
+of the camera's focus; nearer lines are wider.
 """
 
 SOLID_OPACITY = 0.45
-"""Opacity of balls and ellipsoids, so that parts behind them stay visible."""
+"""Opacity (0 to 1) of balls and ellipsoids; lines behind them stay visible."""
 
 GREY = "#666666"
 """Colour of secondary curves and texts."""
 
 MAIN_ANGLES = ("lean", "steer")
-"""Angles that describe the motion of a two-wheeler; they are drawn first."""
+"""Names of the angles that describe the motion of a two-wheeler. Figures draw them before other angles."""
 
 
 NOTE_GID = "note"
-"""Group identifier (gid) of notes beside points, which `layout.place_notes` may move."""
+"""Matplotlib group identifier (gid) of the notes beside marked points, which `layout.place_notes` moves."""
 
 DEFAULT_WIDTH = 5.2
-"""Default width of figures (inches).
-
-Reduced to one column of a paper (84 mm), fonts of 8 points still have 5 points.
-
+"""Default width of figures (inches). If a figure is reduced to one column of a paper (84 mm), fonts of 8
+points still have 5 points.
 """
 
 MAX_FONT_SIZE = 8.0
-"""Largest font size in a figure with a prescribed printed width (points)."""
+"""Largest font size (points) in a figure with a prescribed printed width."""
 
 INCHES_PER_UNIT = {"mm": 1.0 / 25.4, "cm": 1.0 / 2.54, "in": 1.0, "": 1.0 / 0.0254}
-"""Inches per unit of length of a figure width; a plain number is in metres."""
+"""Inches per unit of length, for the width of a figure as text; a number without unit is in metres."""
 
 _prescribed_width: ContextVar[float | None] = ContextVar("width of figures, inches", default=None)
-"""Printed width of new figures in inches within a context; None for the default."""
+"""Printed width (inches) of new figures within a `figure_width` block; None for the default width."""
 
 
 def to_inches(width: str | float) -> float:
-    """Convert the width of a figure (number in m, or text with a unit) to inches.
+    """Convert the width of a figure, a number in metres or a text with a unit, to inches.
 
     >>> to_inches("85mm"), to_inches(0.0254)
     (3.3464566929133857, 1.0)
@@ -87,7 +84,7 @@ def to_inches(width: str | float) -> float:
 
 @contextmanager
 def figure_width(width: str | float | None) -> Iterator[None]:
-    """Context manager that sets the printed width of new figures."""
+    """Set the printed width (m, or text with a unit) of the figures that are created in a `with` block."""
     if width is None:
         yield
         return
@@ -108,32 +105,32 @@ def figure_width(width: str | float | None) -> Iterator[None]:
 
 
 def relative_width() -> float:
-    """Return the prescribed width of figures relative to the default width, at most 1."""
+    """Return the prescribed width of figures as a fraction of the default width, at most 1."""
     width = _prescribed_width.get()
     return 1.0 if width is None else min(1.0, width / DEFAULT_WIDTH)
 
 
 SLIDE_WIDTH = 9.0
-"""Width of a figure (inches) from which it counts as a slide; printed pages are narrower."""
+"""Smallest width (inches) of a figure that is laid out for a slide; printed pages are narrower."""
 
 
 def is_slide() -> bool:
-    """Return whether the prescribed width of figures is that of a slide."""
+    """Return whether the prescribed width of figures is at least `SLIDE_WIDTH`."""
     width = _prescribed_width.get()
     return width is not None and width >= SLIDE_WIDTH
 
 
 def font_size(size: float) -> float:
-    """Return a font size in points, limited in figures with a prescribed width."""
+    """Return the font size `size` (points), reduced to the largest permitted one in narrow figures."""
     from matplotlib import rcParams
 
     return float(min(size, rcParams["font.size"]))
 
 
 def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
-    """Return an empty figure with the aspect ratio of `size` (inches), scaled to the figure width.
+    """Return an empty figure of the given `size` (width, height in inches), scaled to the figure width.
 
-    A narrower figure keeps more of its height than of its width, since font sizes do not shrink.
+    A prescribed width reduces the height less than the width, because font sizes do not shrink.
     """
     from matplotlib.figure import Figure
 
@@ -160,7 +157,7 @@ def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) ->
 
 
 def simplify_axes(axes: "Axes") -> "Axes":
-    """Remove the upper and right frame of axes, and add a light grid and tick labels without offsets."""
+    """Remove the upper and the right frame line of axes; add a light grid and tick labels without offset."""
     axes.yaxis.set_major_formatter(lambda x, _: f"{x:.8g}".replace("-", "\N{MINUS SIGN}"))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#dddddd", linewidth=0.6)
@@ -169,9 +166,9 @@ def simplify_axes(axes: "Axes") -> "Axes":
 
 
 def add_legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
-    """Place the legend above the axes in as many columns as fit.
+    """Place the legend above the axes, with at most `columns` columns and no wider than the axes.
 
-    Entries are ordered down the columns or, with `by_rows`, along the rows.
+    The entries are ordered column by column, or row by row if `by_rows` is true.
     """
     handles, labels = axes.get_legend_handles_labels()
     # The width of a legend is known only after drawing, so columns are removed until it fits.
@@ -193,9 +190,10 @@ def add_legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
 
 
 def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
-    """Return a time series with angles converted to degrees, and its displayed unit.
+    """Return the values (times,) of a time series with angles in degrees, and the displayed unit.
 
-    A stored series is read without restoring the vehicle, whose code may not be trusted.
+    A stored series is read directly, without restoring the vehicle: the code of a user's vehicle may not be
+    trusted.
     """
     stored = bodies.data.data_vars.get(name)
     if stored is not None and stored.dims == ("time",) and "units" in stored.attrs:
@@ -207,9 +205,10 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
 
 
 def main_angles(model: Model) -> list[str]:
-    """Return the names of the angles that describe a motion: lean or yaw, and joints except wheel axles.
+    """Return the names of the angles that describe the motion of a vehicle.
 
-    If no joint is revolute, prismatic joints are returned.
+    They are the first angle of the base (lean or yaw), and the revolute joints except wheel axles. A vehicle
+    without such angles has its prismatic joints instead.
     """
     free = [joint for joint in model.joints if not _turns_wheel(joint, model)]
     revolute = [j.name for j in free if j.unit == "rad"]
@@ -221,9 +220,9 @@ def main_angles(model: Model) -> list[str]:
 
 
 def _turns_wheel(joint: Joint, model: Model) -> bool:
-    """Return whether a joint is the axle of a wheel.
+    """Return whether a joint is the axle of a wheel, that is, whether its axis contains the wheel's centre.
 
-    The centre of a wheel lies on its axle, whereas the foot of a leg does not lie on its joint.
+    The test excludes the joints of legs: their feet are contacts, too, but not centred on the joint axis.
     """
     axis = np.asarray(joint.axis, float)
     through = np.asarray(joint.through, float)
@@ -233,10 +232,9 @@ def _turns_wheel(joint: Joint, model: Model) -> bool:
 
 
 def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
-    """Return the names of the angles to draw for a run.
+    """Return the names of the angles to draw for a run: its main angles, and pitch if the run has events.
 
-    The pitch is added if the run has events. If all these angles are constant, the varying angles of
-    the base are drawn.
+    If all these angles are constant, the result is the angles of the base that vary.
     """
     angles = [*(["pitch"] if read_events(data) else []), *main_angles(model)]
     angles = [name for name in angles if series_unit(name, model) == "rad"] or angles
@@ -246,7 +244,7 @@ def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
 
 
 def to_words(name: str) -> str:
-    """Return the name of a time series as words.
+    """Return the name of a time series as words for labels and legends.
 
     >>> to_words("contact_force[rear, normal]")
     'contact force, rear, normal'
@@ -263,7 +261,7 @@ def check_run(data: "Dataset") -> None:
 
 
 def headline(data: "Dataset") -> str:
-    """Return the title of a result, followed by the first validity fault and the time of a fall."""
+    """Return the headline of a figure: title of the result, first validity fault, and time of a fall (s)."""
     title = str(data.attrs.get("title", data.attrs.get("vehicle", "")))
     validity = read_validity(data)
     faults = {} if validity is None else validity.faults
@@ -286,18 +284,24 @@ def draw_curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
 
 
 MIN_DISPLAYED_RANGE = {"deg": 1e-3, "deg/s": 1e-3, "m/s": 1e-6, "N": 1e-4}
-"""Range of values, by unit, below which a curve counts as constant, its variation being round-off;
-1e-9 for other units.
+"""Smallest displayed range of values by unit. A curve with a smaller range counts as constant, because its
+variation is round-off. For units that are not listed the limit is 1e-9.
 """
 
 
 def flatten_round_off(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> None:
-    """Draw an almost constant curve as a straight line instead of magnifying its round-off.
+    """Enlarge the limits of axes whose curves are almost constant, so that round-off is not magnified.
 
-    The range of the values is written into the axes.
+    The curve then looks straight, and a text in the axes states its range of values.
 
-    `unit` is the unit of the vertical axis, `along` that of the horizontal axis, and `least` half the new
-    range of the vertical axis.
+    Parameters
+    ----------
+    axes
+        Axes with curves.
+    least
+        Half the length of the enlarged axis, in its unit.
+    unit, along
+        Units of the vertical and of the horizontal axis, which determine the limit `MIN_DISPLAYED_RANGE`.
     """
     ranges = []
     for low, high, set_limits, axis_unit in (
@@ -318,7 +322,7 @@ def flatten_round_off(axes: "Axes", least: float = 1.0, unit: str = "", along: s
 
 
 def unit_label(unit: str) -> str:
-    """Return an axis label for several quantities with the same unit.
+    """Return the axis label for a panel with several quantities of the same unit.
 
     >>> unit_label("deg"), unit_label("m/s"), unit_label("kg")
     ('angle (deg)', 'speed (m/s)', 'kg')
@@ -343,7 +347,7 @@ def parent_figure(axes: Any) -> "Figure":
 
 
 def add_headline(figure: "Figure", data: "Dataset") -> None:
-    """Write the title of a result above a figure that has no title or legend."""
+    """Write the headline of a result above a figure, unless the figure already has a title or a legend."""
     if (
         not figure.legends
         and not figure.get_suptitle()
@@ -353,10 +357,10 @@ def add_headline(figure: "Figure", data: "Dataset") -> None:
 
 
 def set_headline(figure: "Figure", title: str | bool) -> None:
-    """Replace the title of a figure, or remove it if `title` is False.
+    """Replace the title of a figure by a text; False removes the title, True keeps it.
 
-    The replaced title is that of the figure or of its only axes. Titles of several axes describe the
-    panels and are kept.
+    The title may belong to the figure or to its only axes. If a figure has several axes, their titles
+    describe the panels and are kept.
     """
     if title is True:
         return

@@ -106,7 +106,7 @@ def draw_contact_frame() -> Any:
 
 
 def _draw_wheel(axes: Any, plane: Floats, rim: Floats, centre: Floats) -> None:
-    """Draw rim, centre and contact point of the wheel, projected on the rows of `plane` (2, 3)."""
+    """Draw rim, centre and contact point of a wheel, projected onto the rows of `plane` (2, 3)."""
     axes.plot(*(plane @ rim.T), color="black")
     points = (("$O$", plane @ centre, (-15, -5)), ("$C_0$", np.zeros(2), (-20, 4)))
     for text, point, shift in points:
@@ -117,7 +117,7 @@ def _draw_wheel(axes: Any, plane: Floats, rim: Floats, centre: Floats) -> None:
 def _draw_axes(
     axes: Any, origin: Floats, length: float, directions: dict[str, tuple[Floats, str]]
 ) -> None:
-    """Draw arrows with their names from an origin (2,); each has a direction (2,) and a colour."""
+    """Draw named arrows from `origin` (2,); `directions` maps names to direction (2,) and colour."""
     for name, (direction, colour) in directions.items():
         end = origin + length * direction
         axes.annotate("", end, origin, arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})

@@ -13,7 +13,7 @@ Arrow = tuple[int, int, str]
 
 
 def draw_chart(boxes: Sequence[Box], arrows: Sequence[Arrow], size: tuple[float, float]) -> Any:
-    """Draw boxes and arrows with their texts; equal pairs of arrows in both directions are bent."""
+    """Draw a flow chart of boxes and arrows with their texts; two opposite arrows are bent apart."""
     axes = new_figure(1, 1, size)
     drawn = [
         axes.text(

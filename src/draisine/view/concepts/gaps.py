@@ -22,7 +22,7 @@ WHEEL_RADIUS = 0.35
 
 RAMP = np.array([[-1.4, -0.25], [0.0, 0.0]])
 FLOOR = np.array([[0.0, -0.5], [1.6, -0.5]])
-"""Ends of the two segments, a ramp and the floor behind it, m."""
+"""End points (2, 2) of each of the two drawn segments, a ramp (`RAMP`) and the floor behind it, m."""
 
 BODY_COLOUR = "#bfd7ea"
 OBSTACLE_COLOUR = "#cccccc"
@@ -31,7 +31,7 @@ OBSTACLE_COLOUR = "#cccccc"
 
 @dataclass(frozen=True)
 class PreContact:
-    """Pre-contact points of a wheel or a body and an obstacle."""
+    """Pre-contact points: the points of a wheel (or body) and of an obstacle that may come into contact."""
 
     wheel: Floats  # point C on the wheel or body, m
     ground: Floats  # point C' on the obstacle, or on the line or plane of its face, m
@@ -159,11 +159,11 @@ class Oval:
         return (self.centre + (self.half_axes @ circle).T).T
 
     def moved(self, by: Floats) -> "Oval":
-        """Return the same oval at another place."""
+        """Return the same oval, displaced by the vector `by` (2,) in m."""
         return Oval(self.centre + by, self.half_axes)
 
     def draw(self, axes: Any, colour: str, label: str | None = None) -> None:
-        """Fill the oval."""
+        """Draw the filled oval in a colour, with a label for the legend."""
         axes.fill(*self.boundary(np.linspace(0.0, 2.0 * np.pi, 300)), color=colour, label=label)
 
 
@@ -185,7 +185,7 @@ def nearest_points(body: Oval, obstacle: Oval) -> PreContact:
     from scipy.optimize import minimize
 
     def distance(angles: Floats) -> float:
-        """Return the squared distance of two boundary points."""
+        """Return the squared distance (m2) between the boundary points of both ovals at two angles (rad)."""
         return float(np.sum((body.boundary(angles[0]) - obstacle.boundary(angles[1])) ** 2))
 
     # Start from the boundary points nearest to the other centre.

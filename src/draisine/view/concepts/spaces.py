@@ -15,10 +15,10 @@ from draisine.algebra.scalar import Floats
 from draisine.view.style import COLOURS, GREY
 
 KINETIC_METRIC = np.diag([1.0, 1.0, 0.4])
-"""Mass matrix of the example of figures 3.8 to 3.11."""
+"""Mass matrix of the rigid body in figures 3.8 to 3.11; it defines the metric of the kinetic energy."""
 
 ADDED_ROW = np.array([[0.3, 1.0, 0.5]])
-"""Constraint row that a collision adds, for the three speeds."""
+"""Row (1, 3) of the constraint matrix that a collision adds, for the three speeds of the body."""
 
 
 def lift_gait(steps: int = 400) -> tuple[Floats, Floats]:
@@ -50,7 +50,7 @@ def lift_gait(steps: int = 400) -> tuple[Floats, Floats]:
 
 
 def new_axes_3d(size: tuple[float, float] = (6.0, 5.0)) -> Any:
-    """Return new axes in three dimensions."""
+    """Return the 3D axes of a new figure of the given size (inches)."""
     from matplotlib.figure import Figure
 
     from draisine.view.style import new_figure
@@ -65,7 +65,7 @@ def new_axes_3d(size: tuple[float, float] = (6.0, 5.0)) -> Any:
 
 
 def place_legend_below(axes: Any) -> None:
-    """Place the legend below the box."""
+    """Place the legend of 3D axes below their box."""
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False, fontsize=8, ncols=1)
 
 
@@ -80,7 +80,7 @@ def draw_lift() -> Any:
 
 
 def _draw_bundle(lifted: bool) -> Any:
-    """Draw shape space, fibres over the corners of the gait and optionally the lifted path."""
+    """Draw the shape space, the fibres over the corners of the gait and, if `lifted`, the lifted path."""
     path, poses = lift_gait()
     axes = new_axes_3d()
     height = poses[:, 0]

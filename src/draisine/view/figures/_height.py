@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CURVATURE_POINTS = 61
-"""Number of shapes along each joint angle at which the curvature is evaluated."""
+"""Number of values of each joint angle at which the curvature is evaluated."""
 MAX_OVER_MEDIAN = 25.0
-"""Largest drawn curvature, as a multiple of the median over the figure; near singular shapes the
-curvature is unbounded.
+"""Largest drawn curvature, as a multiple of the median over the figure. Larger values are cut off, because
+the curvature is unbounded near singular shapes.
 """
 HEIGHT_PANEL_LABELS = {
     "Vx": ("ahead", r"m/rad$^2$"),
@@ -34,15 +34,28 @@ def draw_heights(
     frame: QuietFrame | None = None,
     paths: Sequence[Floats] = (),
 ) -> "Figure":
-    """Draw the curvature of the local connection of a planar vehicle with two joints.
+    """Draw the curvature of the local connection of a planar vehicle with two joints (height functions).
 
-    Each panel shows one velocity component of the base, for joint angles between `low` and `high`
-    (rad).
+    Each panel shows one velocity component of the base over both joint angles. The displacement of a small
+    gait is the integral of the curvature over the area that the gait encloses counter-clockwise. With the
+    minimum-perturbation frame of the base, this is approximately true for large gaits, too. Near singular
+    shapes the curvature is unbounded and is cut off.
 
-    The displacement of a small gait is the integral of the curvature over the area that it encloses
-    counter-clockwise. With the minimum-perturbation `frame` of the base, this is approximately true for large
-    gaits, too. Gaits `paths` (points, 2) in rad are drawn as curves. Near singular shapes the curvature is
-    unbounded and is cut off.
+    Parameters
+    ----------
+    connection
+        Local connection of the vehicle.
+    low, high
+        Smallest and largest joint angle, rad.
+    frame
+        Minimum-perturbation frame of the base; None for the frame of the base body.
+    paths
+        Gaits (points, 2) in rad, which are drawn as curves.
+
+    Returns
+    -------
+    Figure
+        The figure, with one panel per velocity component.
     """
     first, second = connection.joints
     angles = np.linspace(low, high, CURVATURE_POINTS)

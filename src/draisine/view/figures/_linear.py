@@ -1,9 +1,8 @@
-"""Figures of linear analysis.
+"""Figures of linear analysis: eigenvalues against speed, root loci, mode shapes, frequency responses, maps of
+steady turning, and sensitivities of critical speeds.
 
-They show eigenvalues against speed, root loci, mode shapes, frequency responses, maps of steady turning and
-sensitivities. Each function draws data of `draisine.analysis` into axes (by default new ones) and returns
-the axes.
-
+Each function draws results of `draisine.analysis` into axes, by default into a new figure, and returns the
+axes.
 """
 
 from collections import defaultdict
@@ -46,22 +45,20 @@ STABLE_COLOUR = "#dff0d8"
 
 
 MIN_CURVE_POINTS = 10
-"""Smallest number of speeds that are connected by curves; fewer speeds are drawn as points."""
+"""Smallest number of speeds for which eigenvalues are drawn as curves; fewer are drawn as markers."""
 
 LABEL_LEFT_FROM = 0.75
 """Position on the speed axis, as a fraction of its length, beyond which the note of a critical speed is
-drawn to the left of its point, so that it stays inside the figure.
+placed on the left of its point. On the right, it would leave the figure.
 """
 
 WEAVE_LABEL_LEFT_FROM = 0.25
-"""Fraction of the speed axis beyond which the note of the weave speed is drawn on its left side.
-
-On the right it would hide the note of the capsize speed.
-
+"""Position on the speed axis, as a fraction of its length, beyond which the note of the weave speed is placed
+on the left of its point. On the right, it would hide the note of the capsize speed.
 """
 
 SPEED_MARGIN = 0.5
-"""Margin on both sides of the speed axis (m/s), so that markers are not cut off."""
+"""Margin (m/s) at both ends of the speed axis, so that markers at the ends are not cut off."""
 
 
 def draw_eigenvalues(
@@ -104,8 +101,9 @@ def draw_eigenvalues(
 def draw_growth_and_frequency(
     modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
 ) -> Any:
-    """Draw real parts above imaginary parts against speed, for vehicles with fast and slow
-    eigenmodes.
+    """Draw eigenvalues against speed in two panels: real parts above, imaginary parts below.
+
+    Two panels keep slow eigenmodes legible for a vehicle that also has fast ones.
 
     Parameters
     ----------
@@ -138,9 +136,7 @@ def draw_growth_and_frequency(
 
 
 def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
-    """Shade the ranges of speed in which all eigenvalues have negative real parts, and draw the
-    zero line.
-    """
+    """Shade the stable ranges of speed, in which all real parts are negative, and draw the zero line."""
     for low, high in _stable_ranges(modes, critical):
         growth.axvspan(low, high, color=STABLE_COLOUR, zorder=0, linewidth=0)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
@@ -153,9 +149,10 @@ def _curves(
     lowest: float,
     critical: Critical | None = None,
 ) -> None:
-    """Draw real and imaginary parts of eigenvalues against speed into two axes, or both into one.
+    """Draw the real parts of eigenvalues into the axes `growth`, the imaginary parts into `frequency`.
 
-    The legend mentions eigenmodes whose real part is below the lower limit of the axis.
+    Both may be the same axes. The legend states which eigenmodes have real parts below the axis limit
+    `lowest` (1/s). If critical speeds are given, the imaginary parts end at the double root.
     """
     is_short = modes.speed.size < MIN_CURVE_POINTS
     shares_axes = growth is frequency
@@ -197,7 +194,10 @@ def _curves(
 
 
 def _real_part_label(name: str, highest: float, lowest: float, shares_axes: bool) -> str:
-    """Return the legend entry of the real part of an eigenmode, with a remark if it is below the axis."""
+    """Return the legend entry for the real part of an eigenmode.
+
+    The entry has a remark if the largest real part `highest` (1/s) is below the axis limit `lowest` (1/s).
+    """
     if highest < lowest:
         return f"{to_words(name)}, below {lowest:.3g}".replace("-", "\N{MINUS SIGN}")
     return f"{to_words(name)}, real" if shares_axes else to_words(name)
@@ -206,7 +206,10 @@ def _real_part_label(name: str, highest: float, lowest: float, shares_axes: bool
 def _to_double_root(
     speed: Floats, imaginary: Floats, critical: Critical | None
 ) -> tuple[Floats, Floats]:
-    """Return imaginary parts over speeds (m/s) with a zero inserted at the speed of the double root."""
+    """Insert a zero into imaginary parts (n,) at the speed of the double root; return speeds and parts.
+
+    Without the zero, the curve would end at the last computed speed (m/s) before the double root.
+    """
     if critical is None or not np.isfinite(critical.double_root):
         return speed, imaginary
     index = np.searchsorted(speed, critical.double_root)
@@ -214,7 +217,7 @@ def _to_double_root(
 
 
 def mode_colours(names: Sequence[str]) -> Mapping[str, str]:
-    """Return a colour for each eigenmode by name; eigenmodes of a bicycle have fixed colours."""
+    """Return the colour of each eigenmode by name; the eigenmodes of a bicycle have fixed colours."""
     if "weave" in names:
         return ALL_MODE_COLOURS
     return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
@@ -236,9 +239,10 @@ def draw_roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
 
 
 def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[float, float]]:
-    """Return the ranges of speed (m/s) in which all eigenvalues are damped.
+    """Return the ranges of speed (m/s) in which all eigenvalues have negative real parts.
 
-    The ranges are exact if critical speeds are given, otherwise interpolated between the speeds.
+    The ends of a range are the critical speeds if they are given. Otherwise they are interpolated linearly
+    between the computed speeds.
     """
     ranges = _ranges(modes.speed, modes.values.real.max(axis=1))
     if critical is None or len(ranges) != 1:
@@ -248,7 +252,7 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
 
 
 def critical_points(critical: Critical) -> dict[str, tuple[float, float]]:
-    """Return the points (speed in m/s, real part in 1/s) of critical speeds, by the text of their note."""
+    """Return the points (speed in m/s, real part in 1/s) to be marked at critical speeds, by their notes."""
     places: dict[str, tuple[Any, Any]] = {
         "weave": (critical.weave, 0.0),
         "capsize": (critical.capsize, 0.0),
@@ -258,10 +262,10 @@ def critical_points(critical: Critical) -> dict[str, tuple[float, float]]:
 
 
 def mark_points(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
-    """Mark points (x, y) by a dot and their note, if they are within the limits of the axes.
+    """Mark the points `places` (x, y) by dots, and write the keys of the mapping beside them as notes.
 
-    Notes of weave are below the curve and notes of capsize above, so that they do not overlap;
-    `layout.place_notes` moves them away from curves.
+    Points outside the limits of the axes are left out. Notes of the weave speed are below their points and
+    other notes above, so that they do not overlap. `layout.place_notes` moves notes away from curves.
     """
     from matplotlib.patheffects import withStroke
 
@@ -283,7 +287,7 @@ def mark_points(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None
 
 
 def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
-    """Return the ranges of x in which a growth rate is negative, by linear interpolation."""
+    """Return the ranges of x (n,) in which `growth` (n,) is negative, by linear interpolation."""
     ranges = []
     first = 0
     for damped, group in groupby(growth < 0.0):
@@ -295,9 +299,9 @@ def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
 
 
 def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
-    """Return the zero of y between two samples by linear interpolation.
+    """Return the coordinate at which y is zero between the samples `inside` and `outside` (indices).
 
-    If the sample `outside` does not exist, the coordinate of the sample `inside` is returned.
+    The zero is interpolated linearly. If the sample `outside` does not exist, the result is x[inside].
     """
     if not 0 <= outside < len(x):
         return float(x[inside])
@@ -306,11 +310,11 @@ def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
 
 
 def _check_single(modes: Eigenmodes) -> None:
-    """Raise `ParameterError` if eigenmodes belong to several vehicles."""
+    """Raise `ParameterError` if eigenmodes belong to several vehicles, which one figure cannot show."""
     if modes.values.ndim != 2:
         raise ParameterError(
-            f"These are eigenvalues of several machines (shape {modes.values.shape[:-2]}). Draw one at a "
-            "time."
+            f"These are eigenvalues of several machines (shape {modes.values.shape[:-2]}). Draw the "
+            "machines one at a time."
         )
 
 

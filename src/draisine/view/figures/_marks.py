@@ -22,7 +22,7 @@ EVENT_MARKERS = {
     "event-location": ("2", GREY),
     "fall": ("X", "#D55E00"),
 }
-"""Marker symbol and colour of each kind of event."""
+"""Marker symbol of Matplotlib and colour, by kind of event."""
 
 
 def time_of_fall(data: "Dataset") -> float:
@@ -32,14 +32,17 @@ def time_of_fall(data: "Dataset") -> float:
 
 
 def list_marks(data: "Dataset") -> list[tuple[float, str]]:
-    """Return time (s) and kind of all events and of the fall of a run."""
+    """Return the times (s) and the kinds of all events of a run, including its fall."""
     marks = [(float(event["time"]), str(event["kind"])) for event in read_drawn_events(data)]
     fall = time_of_fall(data)
     return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
 
 
 def mark_events(data: "Dataset", axes: "Axes") -> None:
-    """Mark events and fall of a run by vertical lines with markers at the top, named in the legend."""
+    """Mark the events and the fall of a run on the time axis of `axes`.
+
+    Each event is a vertical line with a marker at the top; the legend names the kinds of events.
+    """
     labelled: set[str] = set()
     for t, kind in list_marks(data):
         sign, colour = EVENT_MARKERS.get(kind, ("x", GREY))

@@ -1,4 +1,4 @@
-"""One component of the contact forces over time, and of the impulses at the events."""
+"""Draw components of the contact forces over time, and of the impulses at the events of a run."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +21,23 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 LEGIBLE_QUANTILE = 0.98
-"""Fraction of the samples of a force that the axis must show. Short peaks during torque pulses would
-otherwise flatten the rest of the curve; they are cut off and their value is written at the border."""
+"""Quantile of the forces that determines the limits of the force axis. Higher peaks, for example during
+torque pulses, would flatten the rest of the curve. They are cut off, and the legend states their values.
+"""
 
 ZERO_FORCE = 1e-6
-"""Largest force (N) of a lateral component that is left out as zero, above the round-off of a planar run."""
+"""Largest lateral force (N), or lateral impulse (N s), that is not drawn because it counts as zero. It is
+above the round-off of a run in a vertical plane.
+"""
 
 MIN_CUT_RATIO = 3.0
-"""Smallest ratio of the peak of a force to the shown range at which the axis cuts the peak off."""
+"""Smallest ratio of the full range of a force to its range within `LEGIBLE_QUANTILE` at which peaks are cut
+off.
+"""
 
 
 def draw_reactions(data: "Dataset", directions: tuple[str, ...], name: str, axes: Any) -> Any:
-    """Draw components of the contact forces, and below them the impulses of the events if there are any.
+    """Draw components of the contact forces against time, and below them the impulses of the events, if any.
 
     Parameters
     ----------
@@ -83,7 +88,7 @@ def draw_reactions(data: "Dataset", directions: tuple[str, ...], name: str, axes
 
 
 def _limit_forces(axes: Any, values: Any) -> None:
-    """Limit the axis to a legible range and write the values of peaks beyond it."""
+    """Limit the vertical axis to a legible range of forces `values` (N); state higher peaks in the legend."""
     finite = values[np.isfinite(values)]
     low, high = np.quantile(finite, [1.0 - LEGIBLE_QUANTILE, LEGIBLE_QUANTILE])
     low, high = min(0.0, float(low)), max(0.0, float(high))
@@ -108,7 +113,11 @@ def _draw_impulses(
     directions: tuple[str, ...],
     name: str,
 ) -> None:
-    """Draw the impulses of the events as stems, and those of rejected contact sets as crosses."""
+    """Draw components of the impulses (N s) of impacts as stems.
+
+    Crosses are the impulses of contact sets that the impact solver tried and rejected. `impacts` are the
+    events with impulses, `contacts` the names of the contacts, which determine the colours.
+    """
     axes.axhline(0.0, color=GREY, lw=0.8)
     labelled: set[str] = set()
     for event in impacts:

@@ -1,6 +1,4 @@
-"""Snapshots of a vehicle along one of its own axes: one state, or several times of a run side by
-side.
-"""
+"""Snapshots of a vehicle from the front, the side or behind: one state, or several times side by side."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_ROW_MACHINES = 12
-"""Largest number of snapshots that are drawn side by side."""
+"""Largest number of snapshots that are drawn side by side in one figure."""
 
 MIN_ROW_MACHINES = 4
 """Smallest number of snapshots that are drawn side by side, even if the vehicle is long."""
@@ -49,13 +47,13 @@ MAX_ROW_ASPECT = 20.0
 """Largest ratio of width to height of a picture with snapshots side by side."""
 
 DEFAULT_ELEVATION = math.radians(20.0)
-"""Elevation of the viewpoint for one state (rad), so that lines on the ground are visible."""
+"""Elevation (rad) of the viewpoint in the drawing of one state, so that lines on the ground are visible."""
 
 VERTICAL_VIEW = math.pi / 2.0
-"""Elevation of the viewpoint for a planar vehicle (rad), which is seen from above."""
+"""Elevation (rad) of the viewpoint in the drawing of a planar vehicle, which is seen from above."""
 
 GRID_SPACING = 0.25
-"""Spacing of the grid lines on the ground below one vehicle (m)."""
+"""Spacing (m) of the grid lines on the ground in the drawing of one state."""
 
 
 @dataclass(frozen=True)
@@ -83,9 +81,9 @@ class Sight:
     side: str
 
     def picture(self, points: Floats, raised: float) -> Floats:
-        """Project points (..., 3) onto the picture plane; return coordinates (..., 2).
+        """Project points (..., 3) in the axes of the vehicle onto the picture plane; return (..., 2), in m.
 
-        The viewpoint is distant, at elevation `raised` (rad).
+        The projection is parallel, from a viewpoint at the elevation `raised` (rad).
         """
         up = np.array([0.0, 0.0, math.cos(raised)]) - math.sin(raised) * np.array(self.towards)
         return np.asarray(points, float) @ np.array([self.right, up]).T
@@ -93,7 +91,10 @@ class Sight:
 
 @dataclass(frozen=True, eq=False)
 class MachineAt:
-    """A vehicle at sample k of a dataset, with axes on the ground along its heading."""
+    """A vehicle at sample k of a run, with the axes of the vehicle for drawing.
+
+    Their origin is on the ground below the first contact; x points along the heading, z upwards.
+    """
 
     bodies: Bodies
     k: int
@@ -116,15 +117,15 @@ class MachineAt:
         return np.array([*track[self.k, :2], 0.0])
 
     def to_machine(self, points: Floats) -> Floats:
-        """Transform world points to the axes of the vehicle."""
+        """Transform points (..., 3) in m from world axes to the axes of the vehicle."""
         return (points - self.foot) @ self.turn.T
 
     def to_world(self, points: Floats) -> Floats:
-        """Transform points in the axes of the vehicle to world axes."""
+        """Transform points (..., 3) in m from the axes of the vehicle to world axes."""
         return self.foot + points @ self.turn
 
     def lines(self) -> Iterator[tuple[str, str, Floats]]:
-        """Yield the outlines of the vehicle as (kind, body, points)."""
+        """Yield the outlines as (kind, body, points (n, 3) in m), in the axes of the vehicle."""
         marks = [
             ("ball", ball.body, ball.centre[None, :])
             for ball in mass_centre_balls(self.bodies.model)
@@ -137,14 +138,17 @@ class MachineAt:
             yield kind, body, self.to_machine(motion.p[self.k] + points @ motion.R[self.k].T)
 
     def silhouettes(self, towards: Floats) -> Iterator[tuple[str, Floats]]:
-        """Yield the silhouettes of balls and ellipsoids for a distant viewpoint as (body, points)."""
+        """Yield the silhouettes of balls and ellipsoids as (body, points (n, 3) in m).
+
+        The viewpoint is distant, in the direction `towards` (3,); both are in the axes of the vehicle.
+        """
         for stone in rolling_solids(self.bodies.model):
             motion = self.bodies.motions[stone.body]
             line = stone.silhouette(motion.R[self.k].T @ self.turn.T @ towards)
             yield stone.body, self.to_machine(motion.p[self.k] + line @ motion.R[self.k].T)
 
     def contacts(self) -> Floats:
-        """Return the contact points (contacts, 3) in m."""
+        """Return the contact points (contacts, 3) in the axes of the vehicle, m."""
         data = self.bodies.data
         if "contact_point" not in data:
             return np.zeros((0, 3))
@@ -154,10 +158,12 @@ class MachineAt:
 def draw_view(
     data: "Dataset", sight: Sight, axes: "Axes | None", every: float | None, raised: float | None
 ) -> "Axes":
-    """Draw a vehicle along a viewing direction and return the axes.
+    """Draw a vehicle in the viewing direction `sight`; return the axes.
 
-    One state is drawn from an elevated viewpoint, with heading and line of contacts on the ground. A run is
-    drawn at several times side by side, from ground level. A planar vehicle is drawn from above.
+    A single state is drawn from an elevated viewpoint, with the heading and the line through the contact
+    points on the ground. A run is drawn from ground level, at several times side by side. `every` is the time
+    (s) between snapshots, and `raised` the elevation of the viewpoint (rad), by default 90 deg for a planar
+    vehicle.
     """
     if "orientation" not in data:
         raise ParameterError("This result has no poses of a machine. Draw a run or a state.")
@@ -171,7 +177,7 @@ def draw_view(
 
 
 def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "Axes":
-    """Draw the vehicle in one state and return the axes."""
+    """Draw the vehicle in one state from the elevation `raised` (rad); return the axes."""
     machine = MachineAt(bodies, 0)
     lines = list(_grid(machine))
     projected = [sight.picture(x, raised) for x in (*lines, *(x for *_, x in machine.lines()))]
@@ -208,7 +214,7 @@ def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: floa
 def _row(
     bodies: Bodies, sight: Sight, axes: "Axes | None", every: float | None, raised: float
 ) -> "Axes":
-    """Draw snapshots of the vehicle at several times side by side and return the axes."""
+    """Draw snapshots of the vehicle side by side, one per `every` seconds of the run; return the axes."""
     t = bodies.data["time"].values
     every = every or snapshot_interval(t, _max_machines(bodies, sight, raised))
     times_wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
@@ -244,12 +250,12 @@ def _row(
 
 
 def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats:
-    """Return the picture coordinates of points, shifted to the right by `shift`."""
+    """Project points (..., 3) in m; shift the picture coordinates (..., 2) to the right by `shift` (m)."""
     return sight.picture(points, raised) + np.array([shift, 0.0])
 
 
 def _max_machines(bodies: Bodies, sight: Sight, raised: float) -> float:
-    """Return the largest number of snapshots side by side for which each snapshot is legible."""
+    """Return the number of snapshots that fit into one row, so that each is large enough to read."""
     samples = np.linspace(0, bodies.data.sizes["time"] - 1, MAX_ROW_MACHINES).astype(int)
     machines = [MachineAt(bodies, k) for k in samples.tolist()]
     projected = [sight.picture(x, raised) for machine in machines for *_, x in machine.lines()]
@@ -258,13 +264,15 @@ def _max_machines(bodies: Bodies, sight: Sight, raised: float) -> float:
 
 
 def snapshot_interval(t: Floats, most: float = MAX_ROW_MACHINES) -> float:
-    """Return a round time interval (s) between snapshots that fit into the width of a figure."""
+    """Return a round time interval (s) for at most `most` snapshots of a run with the sample times t (s).
+
+    A narrow figure gets proportionally fewer snapshots.
+    """
     return round_step(float(t[-1] - t[0]) / (most * relative_width()) * (1.0 + 1e-12))
 
 
 def round_step(least: float) -> float:
-    """Return the smallest number of the form 1, 2 or 5 times a power of ten that is at least
-    `least`.
+    """Return the smallest round number, 1, 2 or 5 times a power of ten, that is not less than `least`.
 
     >>> round_step(0.3), round_step(2.0), round_step(70.0)
     (0.5, 2.0, 100.0)
@@ -276,7 +284,11 @@ def round_step(least: float) -> float:
 def draw_outline(
     axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats], labels: bool = True
 ) -> None:
-    """Draw the outlines of a vehicle, projected by the function `picture`."""
+    """Draw the outlines, solids and mass centres of a vehicle.
+
+    The function `picture` maps points (..., 3) in the axes of the vehicle to picture coordinates (..., 2).
+    `labels` states whether the bodies are named in the legend.
+    """
     names = [body.name for body in machine.bodies.model.bodies]
     styles = {"rim": ("black", 1.8), "section": ("black", 0.5), "spokes": ("#c4c4c4", 0.5)}
     labelled: set[str] = set()
@@ -300,7 +312,10 @@ def draw_outline(
 
 
 def draw_heading(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats]) -> None:
-    """Draw the heading and the line through the first two contacts on the ground."""
+    """Draw the heading of a vehicle, and the line through its first two contact points, on the ground.
+
+    The function `picture` maps points (..., 3) in the axes of the vehicle to picture coordinates (..., 2).
+    """
     points = machine.contacts()
     if not len(points):
         return
@@ -315,7 +330,7 @@ def draw_heading(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], F
 
 
 def _grid(machine: MachineAt) -> Iterator[Floats]:
-    """Yield the grid lines on the ground below a vehicle."""
+    """Yield grid lines (2, 3) in m on the ground below a vehicle, in the axes of the vehicle."""
     flat = np.vstack([x for *_, x in machine.lines()])[:, :2]
     low = np.floor(flat.min(axis=0) / GRID_SPACING - 1)
     high = np.ceil(flat.max(axis=0) / GRID_SPACING + 1)
@@ -326,7 +341,7 @@ def _grid(machine: MachineAt) -> Iterator[Floats]:
 
 
 def write_angles(axes: "Axes", bodies: Bodies) -> None:
-    """Write the main angles of a vehicle into a corner of the axes."""
+    """Write the initial values of a vehicle's main angles (deg) into the upper left corner of the axes."""
     extra = [o.name for o in bodies.model.outputs if o.name == "beta"]
     lines = []
     for name in (*main_angles(bodies.model), *extra):

@@ -1,4 +1,4 @@
-"""Functions that the figures of sweeps share: one panel per output, and labels with units."""
+"""Functions for all figures of sweeps: selection of runs, one panel per output, and labels with units."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 
 def sweep_outputs(data: "Dataset") -> list[str]:
-    """Return the names of the outputs of a sweep."""
+    """Return the names of the outputs of a sweep; raise `ParameterError` if the data are not a sweep."""
     if "outcome" not in data:
         raise ParameterError("This result is not a sweep: it has no variable `outcome`.")
     return [str(name) for name in data.data_vars if name != "outcome"]
 
 
 def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
-    """Return a sweep as a dataset along the dimension `run`, and the names of its varied numbers.
+    """Return a sweep as a dataset with the single dimension `run`, and the names of its varied numbers.
 
-    If no number was varied, the error names the `figure` that cannot be drawn.
+    `ParameterError` is raised if the sweep varies no number. Its message contains `figure`, the name of the
+    figure that cannot be drawn.
     """
     sweep_outputs(data)
     flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
@@ -35,7 +36,10 @@ def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
 
 
 def output_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
-    """Return one axes per output of a sweep and the names of the outputs; unused axes are hidden."""
+    """Return axes for a sweep, one per output, and the names of the outputs.
+
+    New axes are created if `axes` is None. Surplus axes are hidden.
+    """
     names = sweep_outputs(data)
     if axes is None:
         rows = -(-len(names) // 2)
@@ -49,7 +53,7 @@ def output_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, 
 
 
 def break_label(label: str) -> str:
-    """Break a label into lines so that it fits beside a panel.
+    """Break the label of a vertical axis into lines of at most 22 characters, so that it fits beside a panel.
 
     >>> break_label("collision 1 of rear time (s)").count(chr(10))
     1
@@ -58,7 +62,7 @@ def break_label(label: str) -> str:
 
 
 def in_degrees(values: "DataArray", name: str) -> "tuple[DataArray, str]":
-    """Return values with angles converted to degrees, and an axis label with the unit."""
+    """Return the values of a variable with angles in degrees, and its axis label with the displayed unit."""
     unit = str(values.attrs.get("units", ""))
     if "rad" in unit:
         values = values * (180.0 / np.pi)

@@ -26,11 +26,14 @@ STEP_SNAPSHOTS = 7
 """Number of snapshots of one step."""
 
 TIME_LABEL_STYLE: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 8}
-"""Text style of the times below the snapshots."""
+"""Matplotlib style of the texts below the snapshots, which state their times."""
 
 
 def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Draw snapshots of a step, the phase plane, and the Floquet multipliers; return three axes."""
+    """Draw one step of a walker's limit cycle: snapshots, phase plane, and Floquet multipliers.
+
+    The result is the three axes.
+    """
     if axes is None:
         figure = empty_figure((7.4, 7.0))
         grid = figure.add_gridspec(2, 2)
@@ -64,9 +67,9 @@ def _snapshots(axes: "Axes", data: "Dataset") -> None:
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
-    """Draw rate against angle of every joint during the step, and the jump at heel strike.
+    """Draw the phase plane of a step: the rate of every joint against its angle.
 
-    At heel strike the legs exchange their roles.
+    Dashed lines are the jumps at heel strike, at which the legs also exchange their roles.
     """
     names = [str(name) for name in data["component"].values]
     joints = names[: len(names) // 2]
@@ -88,7 +91,7 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
 
 
 def _multipliers(axes: "Axes", data: "Dataset") -> None:
-    """Draw the Floquet multipliers in the complex plane with the unit circle as stability limit."""
+    """Draw the Floquet multipliers in the complex plane, with the unit circle as the limit of stability."""
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     axes.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=1.0)
     real = data["multiplier_real"].values

@@ -1,4 +1,4 @@
-"""Basin of attraction: fraction of the runs of a sweep that recover, over each pair of varied numbers."""
+"""Figure of a basin of attraction: the fraction of recovering runs over each pair of varied numbers."""
 
 import math
 from collections.abc import Sequence
@@ -17,21 +17,39 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_CELLS = 48
-"""Largest number of cells along one axis; finer cells are not visible."""
+"""Largest number of cells along one axis of a panel; finer cells are not visible in print."""
 
 RUNS_PER_CELL = 16
-"""Mean number of runs per cell along sampled axes, so that fractions are accurate to about 0.1."""
+"""Mean number of runs per cell for randomly sampled numbers, so that fractions are accurate to about 0.1."""
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Draw the fraction of recovering runs over each pair of varied numbers; angles are in degrees.
+    """Draw the fraction of recovering runs over each pair of the numbers that a sweep varies.
 
-    A run recovers if it is completed and, if a decay rate is among the outputs, its decay rate is positive.
+    A run recovers if it is completed, and if its decay rate is positive (if the sweep has this output).
+    Angles are in degrees.
+
+    Parameters
+    ----------
+    data
+        Dataset of a sweep over two numbers or more.
+    axes
+        One axes per pair of numbers; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        One axes per pair of varied numbers.
+
+    Raises
+    ------
+    ParameterError
+        If the data are not a sweep over two numbers or more.
     """
     flat, sides = numeric_runs(data, "basin")
     if len(sides) < 2:
         raise ParameterError(
-            "A basin needs a sweep over two numbers or more. Choose another figure."
+            "A basin needs a sweep over two numbers or more. Vary another number, or choose another figure."
         )
     values = {side: in_degrees(flat[side], side) for side in sides}
     pairs = list(combinations(sides, 2))
@@ -63,8 +81,9 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def recovers(runs: "Dataset") -> Any:
-    """Return for each run of a sweep whether it is completed and, if the sweep has a decay rate,
-    whether that rate is positive.
+    """Return for each run of a sweep whether it recovers, a bool array (runs,).
+
+    A run recovers if it is completed, and if its decay rates (outputs "decay rate of ...") are positive.
     """
     recovered = runs["outcome"].values == "completed"
     for name in runs.data_vars:
@@ -74,7 +93,10 @@ def recovers(runs: "Dataset") -> Any:
 
 
 def _edges(values: Floats) -> Floats:
-    """Return the cell edges along one axis: midway between grid values, or evenly spaced."""
+    """Return the edges (cells + 1,) of the cells along one axis for the values (runs,) of a varied number.
+
+    For the few values of a grid, the edges are midway between them. For many values they are evenly spaced.
+    """
     distinct = np.unique(values)
     cells = min(MAX_CELLS, max(2, math.isqrt(len(values) // RUNS_PER_CELL)))
     if len(distinct) > MAX_CELLS or len(distinct) < 2:

@@ -46,8 +46,6 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _responds(system: Linear, k: int) -> bool:
-    """Return whether output k responds to the first input, that is, whether its response at 1 rad/s
-    is not zero.
-    """
+    """Return whether output k responds to the first input: its frequency response at 1 rad/s is not zero."""
     subsystem = system.part(system.inputs[:1], [system.outputs[k]])
     return bool(abs(subsystem.response(1.0)).max() > 1e-12)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 LEGEND_LINE_LENGTH = 56
-"""Largest number of characters per line of the legend."""
+"""Largest number of characters in a line of the legend, so that the title of a run fits above its panel."""
 
 MAX_COMPARED_QUANTITIES = 5
-"""Largest number of quantities that are drawn by default."""
+"""Largest number of quantities that are drawn by default, so that each panel is large enough to read."""
 
 
 def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) -> Any:
@@ -94,9 +94,10 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
 
 
 def _default_quantities(data: "Dataset") -> list[str]:
-    """Return the quantities that are drawn by default.
+    """Return the names of the quantities that are drawn by default, at most `MAX_COMPARED_QUANTITIES`.
 
-    If there are many, lean and steer come first, then angles and speeds by their relative difference.
+    If the runs have more common quantities, lean and steer come first. Other angles and speeds follow in the
+    order of their relative difference.
     """
     is_short = len(data.data_vars) <= MAX_COMPARED_QUANTITIES
     difference = {}

@@ -1,7 +1,7 @@
 """Figures of limit cycles of climbing vehicles, and of families of limit cycles over a parameter.
 
-A cycle is shown by snapshots on the wall, phase plane, torques and grip forces.
-
+A climbing vehicle closes its grips on the wall one after the other. The figure of a cycle has four panels:
+snapshots on the wall, phase plane, torques, and grip forces.
 """
 
 import json
@@ -38,20 +38,20 @@ CYCLE_SNAPSHOTS = 7
 """Number of snapshots of one limit cycle."""
 
 Panels = Sequence[Any]
-"""Type of a sequence of axes."""
+"""Type of the axes of a figure with several panels."""
 
 
 ONE_COLUMN_BELOW = 0.8
-"""Fraction of the default figure width below which panels are stacked in one column."""
+"""Width of a figure, as a fraction of the default width, below which its panels are stacked in one column."""
 
 
 def draw(data: "Dataset", axes: Panels | None = None) -> Any:
     """Draw limit cycles, families of limit cycles, or a step of a walker.
 
-    A cycle has four panels: snapshots on the wall, phase plane, torques and grip forces. Families
-    have four panels over the parameter: angle, rate, mean speed and largest multiplier. A walker
-    has three: snapshots, angles against rates, and multipliers. Colours distinguish the closed
-    grip, or the family.
+    A limit cycle has four panels: snapshots on the wall, phase plane, torques and grip forces. Families of
+    limit cycles have four panels over their parameter: initial angle, initial rate, mean speed and largest
+    Floquet multiplier. A walker has three panels: snapshots, phase plane and Floquet multipliers. Colours
+    distinguish the closed grips of a cycle, or the families.
 
     Parameters
     ----------
@@ -87,9 +87,10 @@ def draw(data: "Dataset", axes: Panels | None = None) -> Any:
 
 
 def _grid(count: int) -> Any:
-    """Return new axes (cycles, 4); they are stacked in a narrow figure.
+    """Return new axes (count, 4) for `count` limit cycles: snapshots, phase plane, torques, grip forces.
 
-    Snapshots are at the top, the phase plane on the left, torque and force on the right.
+    The snapshots are at the top, the phase plane on the left below them, and torques and forces on the right.
+    In a narrow figure all panels are stacked.
     """
     if relative_width() < ONE_COLUMN_BELOW:
         return np.reshape(new_figure(4 * count, 1, (7.4, 11.0 * count)), (count, 4))
@@ -127,11 +128,9 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
 
 
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
-    """Yield the parts of a limit cycle between changes of the closed grip: index of the part and
-    its samples.
-    """
+    """Yield the parts of a limit cycle between changes of the closed grip as (index, dataset)."""
     t = data["time"].values
-    # A run stores two samples at the time of a change of grips.
+    # A run stores two samples with equal times at a change of the closed grip.
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
     for j, (a, b) in enumerate(pairwise(int(edge) for edge in edges)):
         yield j, data.isel(time=slice(a, b))
@@ -143,7 +142,10 @@ def _curve(axes: "Axes", x: Any, y: Any, j: int, dash: Any = "-", label: str | N
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
-    """Draw yaw rate against body angle; arrows show impacts, a dot marks the start of the cycle."""
+    """Draw the phase plane of a limit cycle: yaw rate (rad/s) against body angle (deg).
+
+    Dashed arrows are the jumps at impacts, a dot marks the start of the cycle.
+    """
     arcs = list(_arcs(data))
     theta = [np.degrees(arc["theta"].values) for _, arc in arcs]
     Omega = [arc["yaw_rate"].values for _, arc in arcs]
@@ -164,7 +166,7 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
 
 
 def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
-    """Draw snapshots of a limit cycle side by side at their heights on the wall."""
+    """Draw snapshots of a limit cycle side by side, each at its true height on the wall."""
     t = data["time"].values
     times = np.linspace(t[0], t[-1], CYCLE_SNAPSHOTS)
     shots = [int(np.argmin(np.abs(t - s))) for s in times]
@@ -205,7 +207,11 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
 
 
 def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> float:
-    """Return the horizontal distance (m) between snapshots at which no snapshot touches the next."""
+    """Return the horizontal distance (m) between neighbouring snapshots at which they do not touch.
+
+    `shapes` are the lines (kind, points (n, 2)) of each snapshot, `middles` (snapshots, 2) their centres, in
+    m.
+    """
     points = [
         np.vstack([x for _, x in lines])[:, 0] - middle[0]
         for lines, middle in zip(shapes, middles, strict=True)
@@ -214,7 +220,7 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
 
 
 def _verdict(data: "Dataset") -> str:
-    """Return mean speed, largest Floquet multiplier and stability of a limit cycle as text."""
+    """Return a text with mean speed (m/s), largest Floquet multiplier and stability of a limit cycle."""
     speed = float(data["mean_speed"])
     growth = float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
@@ -224,7 +230,10 @@ def _verdict(data: "Dataset") -> str:
 
 
 def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
-    """Draw one line of the vehicle: a body thick, a tail thin with its mass centre at the end."""
+    """Draw one line (n, 2) in m of a vehicle: a thick line for a body, a thin line for an arm or a tail.
+
+    A dot marks the mass centre at the end of a tail.
+    """
     width = 4.5 if kind == "body" else 1.8
     axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=width, solid_capstyle="round")
     if kind == "tail":
@@ -238,10 +247,10 @@ def _grips(bodies: Bodies, k: int) -> list[Floats]:
 
 
 def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines (kind, points) of a climbing vehicle at sample k.
+    """Yield the lines of a climbing vehicle at sample k as (kind, points (2, 2) in m on the wall).
 
-    One line connects the grips. For each joint, a line runs from the centre of the parent's line to the
-    joint and to the mass centre of the child.
+    The line "body" connects the grips. For each joint, the line "arm" runs from the centre of the parent to
+    the joint, and the line "tail" from the joint to the mass centre of the child.
     """
     grips = np.array(_grips(bodies, k))
     yield "body", grips
@@ -255,14 +264,17 @@ def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
 
 
 def _wall_position(bodies: Bodies, name: str, point: Any, k: int) -> Floats:
-    """Return the position (2,) on the wall of a body point at sample k, m."""
+    """Return the position (2,) on the wall, at sample k, of a point of the body `name`, m.
+
+    `point` (3,) is its position in the zero configuration, m.
+    """
     motion = bodies.motions[name]
     position: Floats = motion.p[k] + motion.R[k] @ np.asarray(point, float)
     return position[:2]
 
 
 def _families(data: "Dataset", axes: Panels | None) -> Any:
-    """Draw families of limit cycles over their parameter; stable cycles are thick."""
+    """Draw families of limit cycles over their parameter in four panels; stable cycles have thick lines."""
     over = str(data.attrs["over"])
     panels = new_figure(4, 1, (7.5, 10.0)) if axes is None else axes
     values = data[over].values
@@ -298,7 +310,7 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
 
 
 def _logarithmic(axes: "Axes") -> None:
-    """Make the vertical axis logarithmic with plain tick labels at 1, 2 and 5."""
+    """Make the vertical axis logarithmic, with tick labels at 1, 2 and 5 times powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -308,7 +320,7 @@ def _logarithmic(axes: "Axes") -> None:
 
 
 def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
-    """Mark the parameter values at which families have zero speed or change their stability."""
+    """Mark the parameter values at which the mean speed of a family is zero, or its stability changes."""
     for panel, name, level in ((speed, "zero_speed", 0.0), (growth, "stability", 1.0)):
         for j, values in enumerate(json.loads(data.attrs[name])):
             y = np.full(len(values), level)
@@ -317,8 +329,10 @@ def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
 
 
 def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool) -> None:
-    """Draw a family of limit cycles, stable cycles as a thick line; the line is interrupted at
-    jumps by a full turn.
+    """Draw the quantity y of a family of limit cycles against its parameter x, with stable cycles thick.
+
+    If `turns` is true, y is an angle (deg), and the line is interrupted at jumps by a full turn. The index j
+    of the family determines colour and line style.
     """
     if turns:
         jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MODE_NUMBER = re.compile(r"_\d+$")
-"""Pattern of the numeric suffix of an eigenmode name (weave_2)."""
+"""Pattern of the number at the end of an eigenmode name, as in "weave_2"."""
 
 CRITICAL_FIELDS = (
     "weave_speed",
@@ -33,13 +33,11 @@ CRITICAL_FIELDS = (
 """Dataset variables in the order of the fields of `Critical`."""
 
 MAIN_MODES = ("weave", "capsize", "wobble", "torso")
-"""Eigenmodes of a two-wheeler that determine the limits of the axes."""
+"""Names of the eigenmodes of a two-wheeler whose eigenvalues determine the limits of the axes."""
 
 MAX_DAMPING_RATIO = 4.0
-"""Lower limit of the real-part axis, as a multiple of the largest real part of weave and capsize.
-
-More strongly damped eigenmodes do not influence stability.
-
+"""Largest damping that the axis of real parts shows, as a multiple of the largest |real part| of weave and
+capsize. More strongly damped eigenmodes do not influence stability.
 """
 
 
@@ -118,7 +116,7 @@ def _decisive(modes: Eigenmodes) -> Floats:
 
 
 def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
-    """Return the points (speed, 0) at which an eigenmode changes its stability, by the text of their note."""
+    """Return the points (speed in m/s, 0) at which an eigenmode changes its stability, by their notes."""
     crossings = read_list_attribute(data, "crossings")
     return {
         f"{crossing['name']} {crossing['speed']:.3f} m/s": (float(crossing["speed"]), 0.0)
@@ -127,10 +125,10 @@ def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
 
 
 def _draw_bands(data: "Dataset", growth: "Axes", swing: "Axes", names: Sequence[str]) -> None:
-    """Shade two standard deviations about eigenvalues with known uncertainty.
+    """Shade a band of two standard deviations about the eigenvalues whose uncertainty is known.
 
-    A band that reaches another eigenvalue is left out, because first-order error propagation fails near
-    double roots.
+    A band is left out at speeds at which it reaches another eigenvalue, because first-order error propagation
+    fails near double roots.
     """
     if "eigenvalue_real_deviation" not in data:
         return

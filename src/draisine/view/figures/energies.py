@@ -15,8 +15,8 @@ from draisine.view.style import (
 )
 
 ZERO_ENERGY = 1e-12
-"""Largest initial energy that is printed as zero, as a fraction of the largest energy of the run;
-it is round-off.
+"""Largest initial energy that is printed as zero, as a fraction of the largest energy of the run. Smaller
+values are round-off.
 """
 
 if TYPE_CHECKING:

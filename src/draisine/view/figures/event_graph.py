@@ -1,7 +1,6 @@
-"""Figure of the events of a run as a graph: sets of closed contacts as nodes, events as edges.
+"""Figure of the events of a run as a graph: nodes are sets of closed contacts, edges are events.
 
-Compare figure 4.5 of Mauny's thesis, completed by further transitions.
-
+It corresponds to figure 4.5 of Mauny's thesis (2018), with further transitions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_EVENTS_PER_EDGE = 6
-"""Largest number of events that are listed at one edge of the graph."""
+"""Largest number of events that are listed beside one edge of the graph; the others are counted."""
 
 HALF_BOX_SIZE = (0.78, 0.24)
-"""Half the width and height of the box of a contact set, in axes units."""
+"""Half the width and half the height of the box of a contact set, in axes units."""
 
 HALF_WIDTH = 2.1
 """Horizontal semi-axis of the ellipse on which the boxes are placed, in axes units."""
@@ -95,7 +94,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
 
 
 def contact_set_name(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
-    """Return a name of a contact mode: touching wheels (sliding ones marked) and joints at their stops.
+    """Return the name of a contact mode: its touching wheels, and the joints at their stops.
+
+    `mode` maps contacts to their states, for example "rear:ground" to "rolling". Sliding wheels are marked.
 
     >>> contact_set_name({"rear:ground": "rolling"}, ["rear", "front"])
     'rear'
@@ -111,7 +112,7 @@ def contact_set_name(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
 
 
 def _short_state(state: str, wheels: Sequence[str]) -> str:
-    """Return a short name of a set of closed contacts.
+    """Return a short name of the set of closed contacts `state`, for the box of a graph.
 
     >>> _short_state("a + b + c", ["a", "b", "c"]), _short_state("a + b + c", ["a", "b", "c", "d"])
     ('all touch', 'all but d')
@@ -126,7 +127,11 @@ def _short_state(state: str, wheels: Sequence[str]) -> str:
 
 
 def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlace]:
-    """Return the position of the box of each contact set: a diamond for a bicycle, otherwise an ellipse."""
+    """Return the position of the box of each contact set in axes units.
+
+    The boxes of a vehicle with two wheels form a diamond, other boxes an ellipse. `visited` are the names of
+    the contact sets in the order of the run.
+    """
     states = list(dict.fromkeys(visited))
     if len(wheels) == 2:
         pairs = [" + ".join(wheels), wheels[0], wheels[1], "flight"]
@@ -154,15 +159,16 @@ def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlac
 
 
 def _ends(state: str, visited: Sequence[str]) -> str:
-    """Return "start" for the first contact set of a run, "end" for the last, both if equal,
-    otherwise "".
+    """Return the remark for the box of a contact set: "start", "end", "start, end" or an empty string.
+
+    `visited` are the contact sets of a run in their order.
     """
     words = [w for w, k in (("start", 0), ("end", -1)) if visited[k] == state]
     return ", ".join(words)
 
 
 def _box(axes: Any, state: str, place: NodePlace, visited: bool, remark: str) -> Any:
-    """Draw the box of a contact set and return it."""
+    """Draw the box of a contact set with its name and a remark; return the box."""
     from matplotlib.patches import FancyBboxPatch
 
     (x, y) = place
@@ -184,9 +190,7 @@ def _box(axes: Any, state: str, place: NodePlace, visited: bool, remark: str) ->
 
 
 def _short(labels: Sequence[str]) -> list[str]:
-    """Return the text at an edge of the graph: the first labels, then the number of the remaining
-    events.
-    """
+    """Shorten the list of event labels at an edge: keep the first ones, and count the others."""
     if len(labels) <= MAX_EVENTS_PER_EDGE:
         return list(labels)
     return [*labels[: MAX_EVENTS_PER_EDGE - 1], f"... {len(labels) - MAX_EVENTS_PER_EDGE + 1} more"]
@@ -202,7 +206,8 @@ def _arrow(axes: Any, start: Any, end: Any, label: str) -> None:
     axes.annotate("", xy=b, xytext=a, arrowprops=ARROW_STYLE | bent | ends)
     along = b - a
     across = np.array([along[1], -along[0]])
-    # Nearer to the start than the middle, so that labels of arrows in both directions do not meet.
+    # Place the label nearer to the start than to the middle: the labels of two opposite arrows then do not
+    # overlap.
     _label(axes, a + 0.4 * along + 0.12 * across, label, across)
 
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 MIN_FRICTION_LIMIT = 0.01
-"""Smallest upper limit of the axis of the friction coefficient; smaller coefficients may be
-round-off.
+"""Smallest upper limit of the axis of the required friction coefficient. Smaller coefficients may be
+round-off, which the figure must not magnify.
 """
 
 MAX_FRICTION_LIMIT = 2.0
-"""Largest upper limit of the axis of the friction coefficient; no tyre needs more."""
+"""Largest upper limit of the axis of the required friction coefficient; no tyre reaches more."""
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
@@ -94,14 +94,14 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _with_zero(low: float, high: float) -> tuple[float, float]:
-    """Return axis limits that include zero, with a margin above the largest force."""
+    """Return axis limits (N) for forces from `low` to `high` (N) that include zero and a margin."""
     low = min(0.0, low)
     high = max(0.0, high)
     return low, high + 0.05 * (high - low)
 
 
 def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) -> None:
-    """Draw normal impulses as stems, and those of rejected contact sets as crosses."""
+    """Draw normal impulses (N s) of impacts as stems, and impulses of rejected contact sets as crosses."""
     axes.axhline(0.0, color=GREY, lw=0.8)
     labelled: set[str] = set()
 
@@ -127,7 +127,10 @@ def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) 
 
 
 def _undefined_remark(normal_force: Floats, friction: Floats) -> str:
-    """Return the reason why the friction ratio is undefined at some times, or ""."""
+    """Return the reason why the required friction coefficient is undefined at some samples.
+
+    The result is an empty string if the coefficient is defined at all samples. Forces are in N.
+    """
     if not np.isnan(friction).any():
         return ""
     return "undefined: negative load" if (normal_force < 0).any() else "undefined in the air"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 LENGTH_UNITS = {"m": 1.0, "mm": 1e-3, "\N{MICRO SIGN}m": 1e-6, "nm": 1e-9, "pm": 1e-12}
-"""Units of length from large to small, in m."""
+"""Units of length in metres, from the largest to the smallest unit."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":

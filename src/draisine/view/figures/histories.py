@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 def _recorded_names(data: "Dataset") -> list[str]:
-    """Return the series that are drawn for a recording without a vehicle.
+    """Return the names of the series that are drawn by default for a recording without a vehicle.
 
-    These are lean and steer if available, otherwise all series with the unit of the first column.
+    They are lean and steer if the recording has them, otherwise all series with the unit of the first column.
     """
     if "vehicle" in data.attrs:
         return []

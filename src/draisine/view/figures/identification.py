@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Draw measured and fitted signals with their residuals: one column per run, two rows per output."""
+    """Draw measured and fitted signals with their residuals: one column per run, two rows per output.
+
+    Parameters
+    ----------
+    data
+        Dataset of a fit, see `draisine identify`.
+    axes
+        Axes (2 outputs, runs); by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        The axes.
+    """
     if "fitted" not in data or "measured" not in data:
         raise ParameterError("This result is not a fit. `draisine identify --out` writes fits.")
     output = data["output"].values.astype(str)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 ARROW_LENGTH = 0.6
-"""Length of the largest impulse in the figure, relative to the distance of the contacts."""
+"""Length of the arrow for the largest impulse, as a fraction of the distance between the contacts."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":

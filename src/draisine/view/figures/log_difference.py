@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 SMALLEST_DIFFERENCE = 1e-17
-"""Smallest drawn difference (SI units), below the resolution of numbers near 1; zero has no logarithm."""
+"""Difference (SI units) that replaces smaller ones, because zero has no logarithm. It is below the resolution
+of floating-point numbers near 1.
+"""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":

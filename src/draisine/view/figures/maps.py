@@ -62,5 +62,5 @@ def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
 
 
 def _shown(data: "Dataset", name: str) -> tuple[Any, str]:
-    """Return the values of a variable with angles converted to degrees, and the displayed unit."""
+    """Return the values of the variable `name` with angles in degrees, and the displayed unit."""
     return readable(data[name].values, str(data[name].attrs.get("units", "")))

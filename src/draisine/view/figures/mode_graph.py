@@ -10,17 +10,17 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MODE_PLACES = ((0.0, 1.9), (-2.6, 0.0), (2.6, 0.0), (0.0, -1.9))
-"""Places of the boxes (both, first, second, none) in axes units."""
+"""Centres (x, y) of the boxes of the modes (both contacts, first, second, none), in axes units."""
 
 KEY_PLACES = ((-3.4, -2.75), (0.15, -2.75))
-"""Places of the two columns of conditions below the graph, in axes units."""
+"""Positions (x, y) of the first lines in the two columns of conditions below the graph, in axes units."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
-    """Draw the contact modes as boxes, and every transition as a numbered arrow with its condition.
+    """Draw the contact modes of a machine with two contacts as boxes, and all transitions as numbered arrows.
 
-    Solid arrows change one contact, dashed ones two contacts at once. Symbols: gap phi, normal force lambda,
-    normal impulse Lambda.
+    The conditions of the transitions are listed below the graph. Solid arrows change one contact, dashed
+    arrows change two contacts at once. Symbols: gap phi, normal force lambda, normal impulse Lambda.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def list_transitions(first: str, second: str) -> list[tuple[int, int, str, str]]
 def _draw_transition(
     axes: "Axes", start: tuple[float, float], end: tuple[float, float], number: int, kind: str
 ) -> None:
-    """Draw a curved arrow between two boxes with its number."""
+    """Draw the curved arrow of a transition with its number between boxes centred at `start` and `end`."""
     bend = 0.12 if kind == "both" else 0.16
     colour = TRANSITION_COLOURS[kind]
     axes.annotate(

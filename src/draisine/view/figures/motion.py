@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 ASIDE = math.radians(9.0)
-"""Angle (rad) by which the viewpoint is to the right of the direction from behind, so that the handlebar and
-the steer angle are visible.
+"""Azimuth (rad) of the viewpoint, measured from directly behind the vehicle to the right. From there the
+handlebar and the steer angle are visible.
 """
 
 RAISED = math.radians(8.0)
-"""Elevation (rad) of the viewpoint."""
+"""Elevation (rad) of the viewpoint above the ground."""
 
 BEHIND = snapshots.Sight(
     (math.sin(ASIDE), -math.cos(ASIDE), 0.0),
@@ -45,13 +45,13 @@ BEHIND = snapshots.Sight(
 """View from behind: the right side of the vehicle is on the right side of the picture."""
 
 SNAPSHOTS = 9
-"""Number of snapshots, at equal distances in time."""
+"""Number of snapshots of the vehicle, at equal intervals of time."""
 
 MIN_PUSH = 0.05
-"""Initial lean rate (rad/s) that counts as a push."""
+"""Smallest initial lean rate (rad/s) of an upright vehicle that is marked as a push."""
 
 MIN_LEAN = 0.05
-"""Initial lean (rad) below which the vehicle counts as upright."""
+"""Largest initial lean angle (rad) of a vehicle that counts as upright."""
 
 
 def leans_and_steers(data: "Dataset") -> bool:
@@ -62,8 +62,9 @@ def leans_and_steers(data: "Dataset") -> bool:
 
 
 def shows_best(data: "Dataset") -> bool:
-    """Return whether this figure is the default: for a two-wheeler on level ground, without lift-off and
-    impacts.
+    """Return whether this figure is the default figure of a run.
+
+    It is the default for a two-wheeler on level ground, without events such as lift-off and impacts.
     """
     if not leans_and_steers(data) or read_events(data):
         return False
@@ -71,9 +72,10 @@ def shows_best(data: "Dataset") -> bool:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Draw a two-wheeler from behind at equal distances in time, above lean and steer.
+    """Draw snapshots of a two-wheeler from behind at equal intervals of time, above its lean and steer
+    angles.
 
-    Pushes and bounded inputs are marked.
+    An initial push is marked on the time axis, and so are inputs of short duration.
 
     Parameters
     ----------
@@ -100,11 +102,11 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     times = np.linspace(t[0], t[-1], SNAPSHOTS)
     height = _draw_row(panels[0], bodies, times)
     _draw_angles(panels[1], data)
-    # The snapshots are above their times: one half interval on both sides.
+    # Extend the time axis by half an interval on both sides, so that each snapshot is above its time.
     margin = (times[1] - times[0]) / 2.0
     panels[1].set_xlim(t[0] - margin, t[-1] + margin)
     if is_new:
-        # Inches: the row of vehicles at full width, then the angles.
+        # Heights in inches: the row of snapshots at full width, then 1.9 for the angles.
         figure = panels[0].figure
         row = height * figure.get_figwidth()
         panels[0].get_gridspec().set_height_ratios([row, 1.9])
@@ -114,8 +116,9 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
 
 
 def _draw_row(axes: "Axes", bodies: Bodies, times: np.ndarray) -> float:
-    """Draw the vehicle at several times side by side, each with a vertical line at its rear contact;
-    return height over width of the picture.
+    """Draw snapshots of a vehicle at the given times (s) side by side; return height / width of the picture.
+
+    Each snapshot has a vertical line at its rear contact point, which makes the lean visible.
     """
     t = bodies.data["time"].values
     machines = [snapshots.MachineAt(bodies, int(np.argmin(np.abs(t - s)))) for s in times]
@@ -135,12 +138,12 @@ def _draw_row(axes: "Axes", bodies: Bodies, times: np.ndarray) -> float:
 
 
 def _shifted(place: np.ndarray) -> Callable[[Floats], Floats]:
-    """Return the projection from behind, with the rear contact at a place of the picture."""
+    """Return the projection from behind that maps the rear contact point to the picture point `place`."""
     return lambda points: BEHIND.picture(points, RAISED) + place
 
 
 def _draw_angles(axes: "Axes", data: "Dataset") -> None:
-    """Draw lean and steer against time with their signs, and mark pushes and inputs."""
+    """Draw lean and steer (deg) against time, and mark an initial push and inputs of short duration."""
     histories.draw(data, axes, list(MAIN_ANGLES))
     simplify_axes(axes)
     axes.axhline(0.0, color=GREY, lw=0.8)
@@ -165,7 +168,7 @@ def _draw_angles(axes: "Axes", data: "Dataset") -> None:
 
 
 def _mark(axes: "Axes", t: float, text: str) -> None:
-    """Mark a time with a triangle and a text at the lower border."""
+    """Mark the time t (s) by a triangle with a text at the lower border of the axes."""
     trans = axes.get_xaxis_transform()
     axes.plot([t], [0.03], "^", color=GREY, ms=5, transform=trans, clip_on=False, zorder=5)
     axes.annotate(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Draw the overview of a run in six panels: one column, or 16:9 if it is as wide as a slide.
+    """Draw the overview of a run in six panels, in one column on paper and in two rows on a slide.
 
     Parameters
     ----------
@@ -78,8 +78,10 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
 
 
 def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
-    """Remove texts that are the same in several panels: event kinds in legends, and labels of the
-    time axis.
+    """Remove texts that several panels over time share: kinds of events, and labels of the time axis.
+
+    `kinds` are the legend entries of events, which are removed. `last` states whether this panel is the
+    lowest one, which keeps its time axis.
     """
     for line in axes.lines:
         if line.get_label() in kinds:
@@ -93,20 +95,20 @@ def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
 
 
 OVERVIEW_PANELS = ("top", "angles", "rates", "speed", "forces", "energies")
-"""Names of the panels from top to bottom; one column keeps texts readable in print."""
+"""Names of the panels of the overview on paper, from top to bottom in one column."""
 
 SLIDE_PANELS = [["top", "angles", "rates"], ["speed", "forces", "energies"]]
-"""Names of the panels on a slide, by row."""
+"""Names of the panels of the overview on a slide, row by row."""
 
 
 def _is_elongated(data: "Dataset") -> bool:
-    """Return whether the path is much longer than wide."""
+    """Return whether the path of a run extends more than twice as far along x as along y."""
     spans = np.ptp(data["position"].values[:, :2], axis=0)
     return bool(spans[1] < 0.5 * spans[0])
 
 
 def _snapshot_spacing(data: "Dataset") -> float:
-    """Return the time between snapshots in s: 0.5 s, or longer if there would be more than 24 snapshots."""
+    """Return the time (s) between snapshots: 0.5 s, or more if a run would have more than 24 snapshots."""
     length = float(data["time"].values[-1] - data["time"].values[0])
     return next((s for s in (0.5, 1.0, 2.0, 5.0, 10.0) if length / s <= 24), length / 24 or 0.5)
 

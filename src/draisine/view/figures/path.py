@@ -1,8 +1,5 @@
-"""Figure of the path in space with the vehicle on it: snapshots, tracks, ground with axes, and
-events.
-
-The projection is parallel and oblique.
-
+"""Figure of a run in space, in an oblique parallel projection: path, snapshots of the vehicle, tracks of the
+contact points, ground with coordinates, and events.
 """
 
 import math
@@ -47,13 +44,13 @@ MAX_PATH_SNAPSHOTS = 14
 PATH_LINE_WIDTHS = {
     "link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2, "section": 0.5,
 }  # fmt: skip
-"""Line widths of the outlines of a vehicle by kind, in points."""
+"""Line widths (points) of the outlines of a vehicle, by kind of outline."""
 
 MAX_LABEL_LIFTS = 6
 """Largest number of text lines by which the time label of an event is lifted to avoid other texts."""
 
 LABEL_HEIGHT = 0.04
-"""Height reserved above the picture per event, relative to the width of the picture."""
+"""Height above the picture for the label of one event, as a fraction of the width of the picture."""
 
 PICTURE_MARGIN = 4.0
 """Margin above and below the picture (pixels)."""
@@ -62,42 +59,44 @@ TEXT_MARGIN = (10.0, 4.0)
 """Horizontal and vertical margin around a text (pixels)."""
 
 SNAPSHOT_GAP = 0.15
-"""Smallest gap between snapshots that are not at events, relative to the size of the vehicle."""
+"""Smallest gap between two snapshots that are not at events, as a fraction of their size."""
 
 MAX_EVENT_OVERLAP = 0.4
-"""Largest overlap of snapshots at events, relative to their size; beyond it a snapshot is drawn faintly."""
+"""Largest overlap of two snapshots at events, as a fraction of their size. If a snapshot overlaps more, it is
+drawn faintly.
+"""
 
 MAX_SEPARATE_EVENTS = 6
-"""Largest number of events that all have their own time label, however close they are."""
+"""Largest number of events of a run in which every event has its own time label, even if events are close."""
 
 MERGE_DISTANCE = 0.08
-"""Distance below which events share one label if there are many events, as a fraction of the
-vehicle's size.
+"""Distance below which neighbouring events share one time label, as a fraction of the vehicle's size. It
+applies to runs with more than `MAX_SEPARATE_EVENTS` events.
 """
 
 FAINT_OPACITY = 0.12
 """Opacity (0 to 1) of a snapshot at an event that would hide another snapshot."""
 
 SIDEWAYS_LABELS_FROM = 0.8
-"""Horizontal component of the border's outward unit vector in the picture, above which coordinates
-are written beside the border instead of below it.
+"""Limit for the position of coordinate labels: the horizontal component of the outward unit vector of the
+ground border, in the picture. Above it the labels are beside the border, otherwise below it.
 """
 
 MAX_STEP_NORMAL = 0.1
 """Largest vertical component of the normal of a face that is drawn as a vertical step."""
 
 MIN_ALIGNMENT = math.cos(math.radians(20.0))
-"""Cosine of the angle (20 deg) within which a path is aligned with a world axis, so that grid lines are
-horizontal.
+"""Smallest cosine (of 20 deg) of the angle between a path and a world axis at which the projection is aligned
+with this axis. Grid lines along the axis are then horizontal in the picture.
 """
 
 MIN_TRAVEL = 0.5
-"""Smallest extent of a path, relative to the size of the vehicle; below it the vehicle is drawn in
-place.
+"""Smallest extent of a path that is drawn in space, as a fraction of the vehicle's size. Below it, the
+vehicle is drawn at several times side by side.
 """
 
 EYE_DISTANCE = 1e6
-"""Distance of the viewpoint in sizes of the vehicle, practically a parallel projection."""
+"""Distance of the viewpoint for silhouettes, as a multiple of the vehicle's size: practically infinite."""
 
 PALE_OPACITY = 0.45
 """Opacity (0 to 1) of snapshots between events, and of all snapshots after a validity fault."""
@@ -122,10 +121,10 @@ class Eye:
 
     @classmethod
     def beside(cls, path: Floats, up: Floats, aside: float, raised: float) -> "Eye":
-        """Return the projection from the right of a path, `aside` rad behind it and `raised` rad above it.
+        """Return the projection of a path (times, 3) from its right side.
 
-        Lengths along the path and upwards are true, and level ground is horizontal; lengths across
-        the path are drawn obliquely and foreshortened.
+        The viewpoint is turned by `aside` (rad) backwards and by `raised` (rad) upwards. Lengths along the
+        path and upwards are true; lengths across the path are oblique and foreshortened.
         """
         ahead = path[-1] - path[0]
         ahead = ahead - up * (up @ ahead)
@@ -144,7 +143,7 @@ class Eye:
         return cls(ahead + right * left, up + rise * left, towards / np.linalg.norm(towards))
 
     def picture(self, points: Any) -> Floats:
-        """Project points (..., 3) onto the picture; return coordinates (..., 2)."""
+        """Project world points (..., 3) in m; return picture coordinates (..., 2) in m."""
         return np.asarray(points, float) @ np.array([self.right, self.up]).T
 
 
@@ -155,12 +154,11 @@ def draw(
     aside: float = math.radians(-12.0),
     raised: float = math.radians(18.0),
 ) -> Any:
-    """Draw the vehicle along its path, seen from the right side.
+    """Draw snapshots of a vehicle along its path, seen from the right side.
 
-    Snapshots are drawn where they do not overlap, at events (marked with their times) and at the
-    end. The border of the ground shows the coordinates of the world in m; a slope is drawn
-    inclined. A vehicle that stays in place is drawn at several times side by side, above the
-    history of its angles.
+    Snapshots are drawn at the start, at events (with their times), at the end, and in between if they do not
+    overlap. World coordinates (m) are written along the border of the ground; a slope is drawn inclined. A
+    vehicle that stays in place is drawn at several times side by side, above the history of its angles.
 
     Parameters
     ----------
@@ -203,7 +201,7 @@ def draw(
     axes = given_or_new(axes, (10.0, 2.2 + 10.0 * aspect))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
-    # The farthest snapshot is drawn first, so that nearer ones are in front.
+    # Draw the farthest snapshot first, so that nearer snapshots are in front of it.
     for k in sorted({*regular, *marked}, key=lambda k: float(path[k] @ eye.towards)):
         is_pale = motion.time[k] > _first_fault(data) or (marked and k not in marked)
         opacity = PALE_OPACITY if is_pale else 1.0 if k in full or k in regular else FAINT_OPACITY
@@ -221,8 +219,10 @@ def draw(
 def _merged(
     motion: Scene, path: Floats, marked: dict[int, str], full: list[int]
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Merge events that are close to the previous one; return the sample indices of the remaining
-    events and the number of events merged into each.
+    """Merge each event that is close to the previous one with it, if a run has many events.
+
+    `marked` are the descriptions of events by sample index, `full` the samples of events that keep their own
+    label. The result is the remaining events by sample index, and the number of events merged into each.
     """
     merged: dict[int, int] = {}
     for k in sorted(marked):
@@ -241,14 +241,20 @@ def _merged(
 
 
 def _picture_size(extent: Floats, events: int) -> tuple[float, float]:
-    """Return the height reserved above a picture for event labels, and the aspect ratio (height / width)."""
+    """Return the height (m) above a picture for the labels of `events` events, and the ratio height / width.
+
+    `extent` (n, 2) are the picture coordinates (m) of everything drawn.
+    """
     width, height = np.ptp(extent, axis=0)
     above = float(LABEL_HEIGHT * width * min(events, MAX_LABEL_LIFTS))
     return above, float(np.clip((height + above) / width, 0.1, 0.9))
 
 
 def sample_at(motion: Scene, t: float) -> int:
-    """Return the index of the sample at a time (s); the later one if two samples have this time."""
+    """Return the index of the last sample at or before the time t (s).
+
+    At the instant of an event, which has two samples, it is the later one.
+    """
     return int(np.searchsorted(motion.time, t + 1e-9, side="right")) - 1
 
 
@@ -259,12 +265,12 @@ def _first_fault(data: "Dataset") -> float:
 
 
 def _mean_path(motion: Scene) -> Floats:
-    """Return the mean position of all bodies over time, (times, 3), m."""
+    """Return the path of the vehicle: the mean displacement (times, 3) of all bodies, m."""
     return np.asarray(motion.p.mean(axis=1), float)
 
 
 def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
-    """Draw snapshots side by side and, in a new figure, the angles of the vehicle against time."""
+    """Draw a vehicle that stays in place: snapshots side by side and, in a new figure, its angles below."""
     if axes is not None:
         return side.draw(data, axes)
     model = restore_bodies(data).model
@@ -287,16 +293,17 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
 
 
 def _shape(axes: "Axes") -> float:
-    """Return the ratio of height to width of the range that the axes show."""
+    """Return the ratio of height to width of the displayed range of axes."""
     (x0, x1) = axes.get_xlim()
     (y0, y1) = axes.get_ylim()
     return (y1 - y0) / (x1 - x0)
 
 
 def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
-    """Return the sample indices of candidate snapshots, including the last sample.
+    """Return the sample indices of candidate snapshots at equal intervals of time, with the last sample.
 
-    By default there are more candidates than fit, so that fast parts of the path have some.
+    `length` (m) is the length of the path, `every` the interval (s). The default interval yields more
+    candidates than fit into the figure, so that fast parts of the path have candidates, too.
     """
     t = motion.time
     if every is None:
@@ -310,13 +317,15 @@ def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
 def _apart(
     motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]
 ) -> tuple[list[int], list[int]]:
-    """Select snapshots that do not overlap; return their sample indices, and those of event
-    snapshots drawn with full opacity.
+    """Select the snapshots that do not overlap in the picture.
+
+    `shots` are the sample indices of candidates, `marked` the events by sample index. The result is the
+    sample indices of the selected snapshots between events, and of the event snapshots with full opacity.
     """
     placed: list[tuple[Floats, float]] = []
 
     def place(k: int, gap: float, always: bool = False) -> bool:
-        """Return whether a snapshot at sample k keeps the gap to all selected ones; select it if so."""
+        """Select the snapshot at sample k if it keeps `gap` to all selected ones; return whether it does."""
         points = eye.picture(np.vstack(motion.lines(k)))
         low = points.min(axis=0)
         high = points.max(axis=0)
@@ -340,7 +349,7 @@ def _apart(
 
 
 def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]:
-    """Return the patches of the ground around a path."""
+    """Return the terrain patches around a path (times, 3) in m; without terrain, one level rectangle."""
     reach = 1.2 * motion.size
     if terrain is not None:
         return ground_patches(terrain, motion.time, path, reach, motion.cell, whole_faces=True)
@@ -357,14 +366,12 @@ def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]
 
 
 def _rim(ground: list[Patch]) -> Floats:
-    """Return the corners of all ground patches, world axes, m, (n, 3)."""
+    """Return the corners (n, 3) of all ground patches in world axes, m."""
     return np.vstack([patch.outline for patch in ground])
 
 
 def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> None:
-    """Draw the ground faces from far to near, with grid lines, steps and coordinates along the near
-    border.
-    """
+    """Draw the visible ground patches from far to near, with grid lines, steps and coordinate labels."""
     from matplotlib.collections import LineCollection, PolyCollection
 
     visible = [patch for patch in ground if patch.normal @ eye.towards > 0.0]
@@ -382,10 +389,10 @@ def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> 
 
 
 def _draw_numbers(axes: "Axes", eye: Eye, ground: list[Patch], cell: float) -> None:
-    """Write coordinates along the near border of the ground.
+    """Write world coordinates (m) along the borders of the ground that are nearest to the viewer.
 
-    One number per axis has name and unit. It is drawn first, so that it is never left out, and far from
-    that of the other axis.
+    One number per axis also has the name of the axis and the unit. It is written first, so that it is never
+    hidden, and far from the named number of the other axis.
     """
     previous: Floats | None = None
     for axis in (0, 1):
@@ -411,7 +418,7 @@ def _draw_numbers(axes: "Axes", eye: Eye, ground: list[Patch], cell: float) -> N
 
 
 def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None:
-    """Draw the upper edges of ground steps; write the height of a single step."""
+    """Draw the upper edges of vertical steps of the ground; write the height (cm) of a single step."""
     steps = [patch.outline for patch in ground if abs(patch.normal @ up) < MAX_STEP_NORMAL]
     for outline in steps:
         high = outline @ up
@@ -430,9 +437,10 @@ def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None
 
 
 def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
-    """Return round positions (n, 3) along a world axis on the ground border nearest to the viewer.
+    """Return points (n, 3) in m at round coordinates of a world axis (0: x, 1: y) for coordinate labels.
 
-    The result is empty if the axis is almost parallel to the view.
+    They lie on the border of the ground nearest to the viewer. The result is empty if the axis is almost
+    parallel to the viewing direction.
     """
     rim = _rim(ground)
     low = rim.min(axis=0)
@@ -456,7 +464,7 @@ def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
 
 
 def _slope(ground: list[Patch], up: Floats) -> float:
-    """Return the slope of the ground in rad if all faces are parallel, otherwise 0."""
+    """Return the slope angle (rad) of the ground if all its patches are parallel, otherwise 0."""
     cosines = [float(patch.normal @ up) for patch in ground]
     return math.acos(min(cosines[0], 1.0)) if np.ptp(cosines) < 1e-9 else 0.0
 
@@ -473,7 +481,7 @@ def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
 def _draw_machine(
     axes: "Axes", eye: Eye, motion: Scene, ground: list[Patch], k: int, opacity: float
 ) -> None:
-    """Draw the vehicle at sample k, with its shadow vertically below it."""
+    """Draw the vehicle at sample k with the given opacity (0 to 1), and its shadow on the ground below it."""
     for outline, points in zip(motion.parts, motion.lines(k), strict=True):
         if outline.kind in ("rim", "link", "box", "section"):
             below = np.column_stack([points[:, :2], ground_heights(ground, points)])
@@ -507,9 +515,10 @@ def _draw_marks(
     merged: dict[int, int],
     fall: float,
 ) -> list[Any]:
-    """Write times above the snapshots and mark events with their times; return the texts.
+    """Write times above the snapshots, or above the events if there are any; return the texts.
 
-    The label of an event states the number of merged events and whether the vehicle fell.
+    Events also have markers. The label of an event states its wheels, its time, the number of merged events,
+    and whether the vehicle has fallen. `fall` is the time of the fall (s).
     """
     above = 0.06 * motion.size
     tops = {}
@@ -545,11 +554,11 @@ def _draw_marks(
 
 
 def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
-    """Move texts so that they do not overlap, and hide texts that do not fit.
+    """Move texts so that they do not overlap, and hide texts for which no place is free.
 
-    The time of an event may be shifted sideways and lifted; a line then connects it to its marker. It must
-    not overlap other texts, then the markers of earlier events, then the vehicles, in this order of priority.
-    The last event is placed first, so that the times of earlier ones are lifted above it.
+    The label of an event may be shifted sideways and lifted; a leader line then connects it with its marker.
+    It must not overlap other texts (first priority), the markers of earlier events (second) and the vehicles
+    (third). The last event is placed first, so that the labels of earlier events are lifted above it.
     """
     from matplotlib.transforms import Bbox
 
@@ -580,7 +589,11 @@ def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
 
 
 def _free_place(axes: "Axes", text: Any, can_lift: bool, others: list[Any]) -> list[Any] | None:
-    """Move a text to a position without overlap; return its box and that of its leader line, or None."""
+    """Move a text to a position at which it overlaps none of the boxes `others` (pixels).
+
+    The result is the box of the text and, if the text is lifted, the box of its leader line. It is None if no
+    position is free; the text then stays in place.
+    """
     x, low = text.xyann
     original = text.get_ha()
     sides = dict.fromkeys((original, "center", "left", "right")) if can_lift else [original]
@@ -604,7 +617,7 @@ def _free_place(axes: "Axes", text: Any, can_lift: bool, others: list[Any]) -> l
 
 
 def _lead(axes: "Axes", text: Any, top: float) -> Any:
-    """Return the leader line from the marker of an event up to a height (pixels) as a box without width."""
+    """Return the leader line from an event marker up to the height `top` as a box without width, pixels."""
     from matplotlib.transforms import Bbox
 
     x, y = axes.transData.transform(text.xy)
@@ -612,7 +625,7 @@ def _lead(axes: "Axes", text: Any, top: float) -> Any:
 
 
 def _trim(axes: "Axes", extent: Floats) -> None:
-    """Remove empty space above and below the picture and its texts."""
+    """Reduce the height of a figure by the empty space above and below the picture and its texts."""
     figure: Any = axes.figure
     figure.draw_without_rendering()
     box = axes.get_window_extent()
@@ -629,7 +642,7 @@ def _trim(axes: "Axes", extent: Floats) -> None:
 
 
 def _finish(axes: "Axes", extent: Floats, above: float) -> None:
-    """Remove the frame and set the axes limits, with space above the picture for times."""
+    """Remove the frame and set the limits of the axes, with the height `above` (m) for labels on top."""
     (x0, y0) = extent.min(axis=0)
     (x1, y1) = extent.max(axis=0)
     margin = 0.02 * (x1 - x0)

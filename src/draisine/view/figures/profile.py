@@ -1,7 +1,6 @@
-"""Figure of a run from the right side: ground section, path of the mass centre, and snapshots.
+"""Figure of a run from the right side: section of the ground, path of the mass centre, and snapshots.
 
-The vehicle is drawn at all events and at regular times in between.
-
+The snapshots show the vehicle at all events and at regular times in between.
 """
 
 from collections.abc import Iterator
@@ -26,10 +25,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_PROFILE_SNAPSHOTS = 24
-"""Largest number of snapshots between events."""
+"""Largest number of snapshots at regular times, in addition to the snapshots at events."""
 
 GROUND_MARGIN = 1.5
-"""Distance around the path within which the ground is drawn (m)."""
+"""Distance (m) from the path within which the ground is drawn."""
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None) -> "Axes":
@@ -97,7 +96,10 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
 
 
 def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
-    """Return the time between snapshots (s) at which neighbouring snapshots hardly overlap."""
+    """Return the time (s) between snapshots at which neighbouring snapshots hardly overlap.
+
+    t (s) are the sample times, `path` (times, 3) the positions of the vehicle in m.
+    """
     points = np.vstack([x for _, x in world_outlines(bodies, 0)] or [path[:1]])
     size = max(float(np.ptp(points[:, 0])), 0.1)
     length = float(np.linalg.norm(np.diff(path[:, ::2], axis=0), axis=1).sum())
@@ -106,24 +108,28 @@ def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
 
 
 def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str) -> None:
-    """Draw the vehicle at sample k, rotated so that gravity points downwards."""
+    """Draw the vehicle at sample k; `rotation` (3, 3) turns world points so that gravity points downwards."""
     for _, points in world_outlines(bodies, k):
         x, _, z = (points @ rotation.T).T
         axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")
 
 
 def _lateral_position(path: Floats, x: Floats) -> Floats:
-    """Return the coordinate y (m) of the path at coordinates x; its median if the path turns back."""
-    # The two samples at the instant of an event may differ by rounding errors.
+    """Return the coordinates y (n,) in m of a path (times, 3) at the coordinates x (n,) in m.
+
+    If the path turns back, y is not unique, and the result is the median of y.
+    """
+    # Permit tiny steps back: the two samples at the instant of an event may differ by round-off.
     if (np.diff(path[:, 0]) > -1e-9).all():
         return np.asarray(np.interp(x, np.maximum.accumulate(path[:, 0]), path[:, 1]))
     return np.full_like(x, np.median(path[:, 1]))
 
 
 def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Yield the section of the ground along x as arrays (x, z) in m, one pair per face.
+    """Yield the section of the ground below a path (times, 3) as arrays x (n,), z (n,) in m, one pair per
+    feature.
 
-    Without a known terrain, the section is level ground.
+    If the terrain is unknown, the section is level ground at z = 0.
     """
     low = path.min(axis=0) - GROUND_MARGIN
     high = path.max(axis=0) + GROUND_MARGIN
@@ -148,7 +154,10 @@ def _ground(terrain: Terrain | None, path: Floats) -> Iterator[tuple[Floats, Flo
 
 
 def _section(feature: Feature, path: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Return the section (x, z) of a face below the path, m; z is NaN beyond the borders of the face."""
+    """Return the section of a face below a path (times, 3) as arrays x (n,), z (n,) in m.
+
+    z is NaN beyond the borders of the face. `low`, `high` (3,) are the corners of the drawn region, m.
+    """
     N = feature.numbers[:3]
     d = feature.numbers[3]
     if abs(N[2]) > 1e-6:

@@ -24,17 +24,28 @@ if TYPE_CHECKING:
 
 
 MAX_SHOWN_DAMPING = 3.0
-"""Largest drawn damping, as a multiple of the median over the roots of their largest |real part|.
-
-Strongly damped roots do not influence stability.
-
+"""Lower limit of the drawn real parts, as a multiple of a typical size: the median over the roots of their
+largest |real part|. More strongly damped roots do not influence stability.
 """
 
 
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Draw the roots in the complex plane, coloured by the varied value, and their real parts against it.
+    """Draw a root locus in the complex plane, and the real parts of the roots against the varied quantity.
 
-    The stable half-plane is shaded. Only roots with a non-negative imaginary part are drawn.
+    The colour of a root is the value of the varied quantity. The stable half-plane is shaded. Of each
+    conjugate pair only the root with the positive imaginary part is drawn.
+
+    Parameters
+    ----------
+    data
+        Dataset of a root locus, see `draisine eigenvalues`.
+    axes
+        Two axes, for the complex plane and the real parts; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        The axes.
     """
     if "locus_over" not in data.attrs:
         raise ParameterError(
@@ -73,7 +84,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _limits(roots: Floats) -> tuple[float, float]:
-    """Return the displayed range of real parts, 1/s."""
+    """Return the smallest and the largest displayed real part (1/s) for the given roots."""
     high = max(float(roots.real.max()), 0.0)
     slow = np.sort(np.abs(roots.real).max(axis=0))
     reach = max(high, float(slow[len(slow) // 2]), 1.0)
@@ -83,5 +94,5 @@ def _limits(roots: Floats) -> tuple[float, float]:
 
 
 def _readable(value: Floats, unit: str) -> tuple[Floats, str]:
-    """Convert angles to degrees; return the values and their displayed unit."""
+    """Return values with angles converted from rad to deg, and the displayed unit."""
     return (np.degrees(value), "deg") if unit == "rad" else (value, unit)

@@ -14,9 +14,21 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Draw one row of panels per output and one column per varied quantity.
+    """Draw scatter plots of a sweep: one row per output, one column per varied quantity.
 
-    Each run is a point, coloured by its outcome. Angles are in degrees.
+    Each run is a point in every panel; its colour is the outcome of the run. Angles are in degrees.
+
+    Parameters
+    ----------
+    data
+        Dataset of a sweep.
+    axes
+        Axes (outputs, quantities); by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        The axes.
     """
     names = sweep_outputs(data)
     (flat, sides) = numeric_runs(data, "scatter matrix")

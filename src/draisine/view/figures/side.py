@@ -1,6 +1,4 @@
-"""Figure of a vehicle from the right side: one state, several times of a run, or its zero
-configuration.
-"""
+"""Figure of a vehicle from its right side: one state, several times of a run, or the zero configuration."""
 
 from typing import TYPE_CHECKING
 
@@ -108,7 +106,11 @@ def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -
 
 
 def _add_frames(axes: "Axes", model: Model, plane: Floats, size: float) -> None:
-    """Draw the frame of every link: a dot at the origin, and arrows along axes in the picture plane."""
+    """Draw the frame of every link: a dot at its origin, and arrows along its axes in the picture plane.
+
+    `plane` are the indices (0: x, 1: y, 2: z) of the two drawn coordinates, `size` is the length of an arrow
+    (m).
+    """
     wheel = first_wheel(model)
     base = Pose(np.eye(3), np.zeros(3) if wheel is None else np.asarray(wheel.centre, float))
     for k, link in enumerate(assemble(model, frame=base).links):

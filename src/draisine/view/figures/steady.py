@@ -69,7 +69,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _abscissa(data: "Dataset") -> tuple[Floats, str]:
-    """Return the values and the label of the horizontal axis: speed or lean."""
+    """Return values (circles,) and label of the horizontal axis: speed, or lean if the speed is constant."""
     name = "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
     speed = data[name].values
     if len(speed) > 1 and np.ptp(speed) < 1e-6 * np.abs(speed).max():
@@ -78,7 +78,7 @@ def _abscissa(data: "Dataset") -> tuple[Floats, str]:
 
 
 def _line(axes: Any, k: int, x: Floats, y: Floats, stable: Floats, label: str = "") -> None:
-    """Draw a curve with its stable part thick, and a dot at its start."""
+    """Draw y against x in the k-th colour, thick at the circles that are stable, with a dot at the start."""
     shown = np.where(np.isfinite(y), y, np.nan)
     axes.plot(x, shown, color=COLOURS[k], linestyle=DASHES[k], linewidth=1.6, label=label or None)
     axes.plot(x, np.where(stable, shown, np.nan), color=COLOURS[k], linewidth=4.5)

@@ -1,6 +1,4 @@
-"""Figure of the outputs of a sweep: one panel per output, curves over the longest numeric axis of the
-grid.
-"""
+"""Figure of the outputs of a sweep: one panel per output, curves over the number with most values."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -59,11 +57,13 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 CRITICAL_VARIABLES = ("weave", "capsize", "stable_from", "stable_to")
-"""Dataset variables of critical speeds: weave, capsize, and the ends of the stable range."""
+"""Names of the dataset variables of critical speeds: weave speed, capsize speed, and both ends of the stable
+range of speeds.
+"""
 
 
 def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
-    """Draw critical speeds against one parameter, with the stable range shaded."""
+    """Draw critical speeds (m/s) against one parameter with the stable range shaded, or a map over two."""
     size = (7.4, 5.6) if data["weave"].ndim == 2 else (6.4, 4.2)
     new_or_old: Any = given_or_new(None, size) if axes is None else axes
     panels: Any = np.atleast_1d(new_or_old).ravel()
@@ -78,7 +78,7 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
     high = data["stable_to"].values
     speeds = np.concatenate([data[name].values for name in CRITICAL_VARIABLES])
     top = float(np.max(speeds, where=np.isfinite(speeds), initial=0.0))
-    # A stable range without an upper end is shaded up to the largest drawn speed.
+    # Shade a stable range without an upper end up to the largest drawn speed.
     high = np.where(np.isfinite(high), high, top)
     drawn = simplify_axes(panels[0])
     drawn.fill_between(x, low, high, color=STABLE_COLOUR, lw=0, label="stable")
@@ -92,7 +92,7 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
 
 
 def _critical_map(data: "Dataset", axes: "Axes") -> None:
-    """Draw contours of the critical speeds over two parameters, and the width of the stable range."""
+    """Draw contours of the critical speeds (m/s) over two parameters; shade the width of the stable range."""
     sides = [str(name) for name in data["weave"].dims]
     (x, across), (y, up) = (in_degrees(data[name], name) for name in sides)
     width = (data["stable_to"] - data["stable_from"]).values.T
@@ -114,7 +114,7 @@ def _critical_map(data: "Dataset", axes: "Axes") -> None:
 
 
 def _points(axes: "Axes", output: "DataArray") -> None:
-    """Draw the output of runs that do not form a grid as points."""
+    """Draw an output of runs that do not form a grid as points over the first varied quantity."""
     along = output[next(str(name) for name in output.coords if name != "run")]
     (x, across), (y, upright) = (
         in_degrees(variable, str(variable.name)) for variable in (along, output)
@@ -124,7 +124,10 @@ def _points(axes: "Axes", output: "DataArray") -> None:
 
 
 def _curves(axes: "Axes", output: "DataArray", completed: "DataArray") -> None:
-    """Draw an output along the longest numeric axis of the grid, one curve per combination of the others."""
+    """Draw an output over the varied number with most values, one curve per combination of the others.
+
+    `completed` states for each run whether it was completed; other runs have hollow markers.
+    """
     numeric = [d for d in output.dims if output[d].dtype.kind == "f"] or list(output.dims)
     along = max(numeric, key=lambda d: output.sizes[d])
     others = [d for d in output.dims if d != along]
@@ -155,7 +158,7 @@ def _curves(axes: "Axes", output: "DataArray", completed: "DataArray") -> None:
 
 
 def _value_text(value: "DataArray") -> str:
-    """Format name and value of a varied quantity for a legend."""
+    """Return the legend text "name = value unit" of a varied number; the value alone for a text."""
     if value.dtype.kind != "f":
         return str(value.item())
     unit = str(value.attrs.get("units", ""))
@@ -164,13 +167,13 @@ def _value_text(value: "DataArray") -> str:
 
 
 def _lines(output: "DataArray", along: Any) -> Any:
-    """Return the values of an output as an array (curves, n): n values along one axis of the grid."""
+    """Return an output on a grid as an array (curves, n): one row per curve along the dimension `along`."""
     return np.moveaxis(output.values, output.dims.index(along), -1).reshape(-1, output.sizes[along])
 
 
 def _is_wide(values: Any) -> bool:
-    """Return whether values have one sign and range over a factor of twenty or more."""
-    # Texts cannot be drawn on a logarithmic axis.
+    """Return whether values suit a logarithmic axis: one sign, and a range of about a factor of twenty."""
+    # Texts have no logarithm.
     if values.dtype.kind != "f":
         return False
     sizes = np.abs(values[np.isfinite(values)])

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_OVERLAP = 0.3
-"""Largest overlap of two snapshots in both directions, relative to their size."""
+"""Largest overlap of two drawn snapshots along x and along y, as a fraction of their size."""
 
 COVERED_OPACITY = 0.35
-"""Opacity (0 to 1) of the first snapshot if the last one covers it."""
+"""Opacity (0 to 1) of the first snapshot of a run if the last snapshot covers it."""
 
 
 def draw(
@@ -82,7 +82,7 @@ def draw(
     is_thinned = len(separate) < len(shots)
     for n in separate:
         k, parts = shots[n], drawn[n]
-        # Where the vehicle returns to its start, only the end is drawn in full.
+        # If the vehicle returns to its start, draw only the last snapshot in full.
         is_pale = is_thinned and n == 0 and _overlap(parts, drawn[separate[-1]])
         origin = anchor[k, :2]
         for name, points in parts:
@@ -112,7 +112,7 @@ def draw(
 
 
 def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
-    """Draw the vehicle in one state, its heading and the line of its contacts."""
+    """Draw the vehicle in one state from above, with its heading and the line through its contact points."""
     axes = simplify_axes(given_or_new(axes, (7.5, 4.5)))
     machine = snapshots.MachineAt(bodies, 0)
     snapshots.draw_outline(axes, machine, lambda points: machine.to_world(points)[:, :2])
@@ -125,7 +125,10 @@ def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
 
 
 def _tracks(data: "Dataset", axes: "Axes") -> Floats:
-    """Draw the contact tracks; return the track (times, 3) about which snapshots are magnified."""
+    """Draw the tracks of the contact points, or of the base of a vehicle without contacts.
+
+    The result is the track (times, 3) in m of the first contact, about which snapshots are magnified.
+    """
     if "contact_point" not in data:
         track = data["position"].values
         axes.plot(track[:, 0], track[:, 1], color=COLOURS[0], lw=1.0, label="base")
@@ -140,7 +143,10 @@ def _tracks(data: "Dataset", axes: "Axes") -> Floats:
 
 
 def _magnification(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
-    """Return the magnification of snapshots, from 1 to 2, at which they do not touch each other."""
+    """Return the largest magnification (1, 1.5 or 2) at which neighbouring snapshots do not touch.
+
+    `places` (snapshots, 2) are their positions in m, `drawn` their lines (kind, points (n, 3)) in m.
+    """
     if len(places) < 2 or not drawn[0]:
         return 1.0
     size = max(
@@ -151,20 +157,20 @@ def _magnification(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> flo
 
 
 def _box(parts: list[tuple[str, Floats]]) -> tuple[Floats, Floats]:
-    """Return the lower left and the upper right corner (2,) of a snapshot, m."""
+    """Return the bounding box of a snapshot from above: lower left and upper right corner (2,), m."""
     points = np.vstack([points[:, :2] for _, points in parts])
     return points.min(axis=0), points.max(axis=0)
 
 
 def _overlap(first: list[tuple[str, Floats]], second: list[tuple[str, Floats]]) -> bool:
-    """Return whether two snapshots cover each other by more than a part of their size."""
+    """Return whether the bounding boxes of two snapshots overlap by more than `MAX_OVERLAP` of their size."""
     (low, high), (other_low, other_high) = _box(first), _box(second)
     shared = np.minimum(high, other_high) - np.maximum(low, other_low)
     return bool((shared > MAX_OVERLAP * np.minimum(high - low, other_high - other_low)).all())
 
 
 def _separate_snapshots(drawn: list[list[tuple[str, Floats]]]) -> list[int]:
-    """Return the indices of snapshots that do not cover each other, with the first and the last."""
+    """Return the indices of snapshots that do not overlap, always including the first and the last one."""
     if len(drawn) < 2 or not drawn[0]:
         return list(range(len(drawn)))
     kept = [0, len(drawn) - 1]

@@ -1,7 +1,7 @@
-"""Tornado diagram of a sweep with the design 'one-at-a-time'.
+"""Figure with a tornado diagram of a sweep that varies one quantity at a time.
 
-There is one panel per output with one bar per varied quantity, sorted by the range of the output.
-
+Each output has a panel. Each varied quantity has bars in it, which show the range of the output; the
+quantities are sorted by this range.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,23 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Draw a tornado diagram with one panel per output of a one-at-a-time sweep.
+    """Draw a tornado diagram of a one-at-a-time sweep, with one panel per output.
 
-    Bars extend from the nominal output (line) to the outputs for smaller and larger values.
+    A line marks the nominal output. Two bars per quantity extend from it to the outputs for smaller and for
+    larger values of this quantity. A quantity whose values have no order has one bar. The number of runs
+    without an output is written beside its name. Angles are in degrees.
 
-    Quantities whose values have no order have one bar. The number of runs without an output is written
-    beside the name.
-    Angles are in degrees.
+    Parameters
+    ----------
+    data
+        Dataset of a sweep with the design 'one-at-a-time'.
+    axes
+        One axes per output; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        One axes per output.
     """
     if data.sizes.get("run", 0) < 2 or "outcome" not in data:
         raise ParameterError("A tornado diagram needs a sweep with the design 'one-at-a-time'.")
@@ -38,13 +48,13 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _bars(axes: "Axes", output: "DataArray", sides: list[str]) -> None:
-    """Draw the bars of one output, the widest at the top."""
+    """Draw the bars of one output for the varied quantities `sides`, with the widest bars at the top."""
     output, label = in_degrees(output, str(output.name))
     nominal = float(output[0])
     ranges = {side: _ranges(output, side) for side in sides}
 
     def width(side: str) -> float:
-        """Return the width of the bar of a varied quantity, in the unit of the output."""
+        """Return the range of the output (in its unit) over all values of the varied quantity `side`."""
         return float(np.ptp([nominal, *np.ravel(list(ranges[side].values()))]))
 
     order = sorted(sides, key=width)
@@ -63,7 +73,10 @@ def _bars(axes: "Axes", output: "DataArray", sides: list[str]) -> None:
 
 
 def _ranges(output: "DataArray", side: str) -> dict[int, tuple[float, float]]:
-    """Return the ranges of the output for values smaller (0) or larger (1) than nominal, or unordered (2)."""
+    """Return the ranges (smallest, largest) of an output over the values of the quantity `side`.
+
+    The keys are 0 for values below the nominal one, 1 for values above it, and 2 for values without an order.
+    """
     nominal = float(output[0])
     values = output[side].values
     varied = np.flatnonzero(values != values[0])
@@ -76,6 +89,6 @@ def _ranges(output: "DataArray", side: str) -> dict[int, tuple[float, float]]:
 
 
 def _label(output: "DataArray", side: str) -> str:
-    """Return the name of a varied quantity, with the number of its runs without an output."""
+    """Return the label of the quantity `side`: its name, and the number of its runs without an output."""
     missing = int(np.isnan(output.values[output[side].values != output[side].values[0]]).sum())
     return f"{to_words(side)} (undefined: {missing})" if missing else to_words(side)

@@ -1,4 +1,4 @@
-"""Figure of the trials of an impact: contact set before, rejected trial and accepted contact set."""
+"""Figure of the trials of the impact solver: contact set before the impact, rejected and accepted trial."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
-    """Draw the first impact whose first trial was rejected, with the normal impulses of both trials.
+    """Draw the trials of the first impact of a run whose first trial was rejected, with normal impulses.
 
-    The first trial keeps all touching contacts closed. It is rejected if the ground would have to pull.
+    The first trial keeps all touching contacts closed. The impact solver rejects it if a normal impulse is
+    negative, because the ground cannot pull.
 
     Parameters
     ----------
@@ -71,12 +72,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
 
 
 def _wheels(mode: Any) -> list[str]:
-    """Return the names of the closed contacts of a mode without their ground."""
+    """Return the names of the closed contacts of a contact mode, without the names of ground features."""
     return [str(key).partition(":")[0] for key in mode]
 
 
 def _list_impulses(impulses: dict[str, list[float]]) -> str:
-    """Return the normal impulses of a trial, one line per contact."""
+    """Return the normal impulses (N s) of a trial as text, one line per contact."""
     names = ", ".join(_wheels(impulses))
     lines = [f"{name.partition(':')[0]}: {push[0]:.1f} N s" for name, push in impulses.items()]
     return "\n".join([f"closed: {names}", *lines])

@@ -1,7 +1,7 @@
 """A vehicle and its ground as shapes in space.
 
-`skeleton` computes the positions of joints and rims, `shapes` the outlines of bodies, `paths` the paths of
-contact points, and `ground` patches of terrain. `scene` combines them for a motion, `description` converts
-them to data for pages, `camera` projects them, and `sketch` draws a vehicle as text.
-
+- `skeleton`: positions of joints and points on rims. `shapes`: outlines of bodies.
+- `paths`: refined paths of contact points. `ground`: polygons of the terrain around a path.
+- `scene`: all shapes of a run over time. `description`: shapes as data for pages.
+- `camera`: perspective projection of a scene. `sketch`: drawing of a vehicle as text.
 """

@@ -11,24 +11,22 @@ from draisine.view.scene.ground import Patch, clip_patch
 from draisine.view.scene.scene import GROUND_LINES, Scene
 
 CAMERA_AZIMUTH = -72.0
-"""Azimuth of the camera from the initial heading (deg): from the right and slightly ahead.
-
-From this side the lip of a ramp does not hide the vehicle.
-
+"""Azimuth (deg) of the camera position relative to the initial heading, positive to the left: on the right of
+the vehicle and slightly ahead of it. From there the lip of a ramp does not hide the vehicle.
 """
 
 CAMERA_ZOOM = 3.2
-"""Focal length relative to half the height of the picture: at unit distance, the half height shows
-the length 1 / zoom.
+"""Focal length of the camera, as a multiple of half the height of the picture. At unit distance, half the
+height of the picture shows the length 1 / zoom.
 """
 
 CAMERA_DISTANCE = 4.2
-"""Distance of the camera from its focus, in sizes of the vehicle."""
+"""Distance between the camera and its focus, as a multiple of the size of the vehicle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A perspective camera.
+    """A camera with perspective projection, which looks at the point `focus`.
 
     Attributes
     ----------
@@ -49,7 +47,7 @@ class Camera:
 
     @classmethod
     def following(cls, motion: Scene, k: int) -> "Camera":
-        """Return the camera that follows the vehicle at sample k of a motion."""
+        """Return the camera for sample k of a motion: it looks at the vehicle from a constant direction."""
         u = motion.up
         e = np.array([1.0, 0.0, 0.0]) - u[0] * u
         e = e / np.linalg.norm(e)
@@ -76,16 +74,21 @@ class Camera:
         return 0.05 * self.distance
 
     def project(self, points: Any) -> tuple[Floats, Floats]:
-        """Project points (..., 3); return picture coordinates (..., 2) and depths (...) in m."""
+        """Project world points (..., 3) in m; return picture coordinates (..., 2) and depths (...) in m.
+
+        The picture coordinates are 1 at half the height of the picture. The depth is the distance from the
+        camera along the viewing direction.
+        """
         relative = (np.asarray(points, float) - self.focus) @ self.axes.T
         depth = relative[..., 2] + self.distance
         safe = np.where(depth > self.near, depth, self.near)
         return self.zoom * relative[..., :2] / safe[..., None], depth
 
     def face(self, patch: Patch) -> tuple[Floats, float]:
-        """Return the clipped corners (n, 2) of a ground patch in the picture, and its mean depth in m.
+        """Project a ground patch; return its corners (n, 2) in picture coordinates and its mean depth in m.
 
-        The array is empty if the patch faces away from the camera.
+        The patch is clipped at the near clipping plane. The array is empty if the patch faces away from the
+        camera.
         """
         forward = self.axes[2]
         if patch.normal @ (self.eye - patch.outline[0]) <= 0.0:
@@ -95,14 +98,18 @@ class Camera:
         return flat, float(depth.mean()) if len(depth) else 0.0
 
     def clear(self, pieces: Floats, cell: float) -> Floats:
-        """Return the opacity (lines,) of ground lines (lines, 2, 3), which decreases with their
-        distance from the focus.
+        """Return the opacity (lines,) of ground lines (lines, 2, 3) in m.
+
+        The opacity decreases linearly from 1 at the focus to 0 at `GROUND_LINES` grid spacings of `cell` (m).
         """
         distances = np.linalg.norm(pieces.mean(axis=1)[:, :2] - self.focus[:2], axis=1)
         return np.clip(1.0 - distances / (GROUND_LINES * cell), 0.0, 1.0)
 
     def grid(self, height: float, cell: float) -> Floats:
-        """Return the segments (segments, 2, 3) of a grid on level ground around the focus, m."""
+        """Return a grid on level ground around the focus as segments (segments, 2, 3), m.
+
+        `height` (m) is the height of the ground, `cell` (m) the grid spacing.
+        """
         middle = np.round(self.focus[:2] / cell) * cell
         steps = cell * np.arange(-GROUND_LINES, GROUND_LINES + 1)
         across, along = np.meshgrid(steps, steps[:-1], indexing="ij")

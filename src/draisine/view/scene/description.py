@@ -14,23 +14,24 @@ from draisine.view.scene.shapes import machine_outlines, machine_size, mass_cent
 from draisine.view.style import LINE_WIDTHS
 
 GROUND_RADIUS = 60.0
-"""Distance around the start within which the ground is drawn (m)."""
+"""Distance (m) from the initial position and from the path ahead within which the ground is drawn."""
 
 GROUND_AHEAD = 200.0
-"""Length of the straight path from the start around which a ground of few features is drawn (m): 25 s at
-8 m/s.
+"""Length (m) of the straight path ahead of the initial position around which simple ground is drawn. A
+vehicle needs 25 s for it at 8 m/s.
 """
 
 MAX_AHEAD_FEATURES = 1000
-"""Largest number of features of a ground that is drawn around the path ahead. On a finer one, faces far ahead
-would replace those around the start.
+"""Largest number of features of a ground that is drawn around the path ahead. The number of drawn patches is
+limited, so that on finer ground the patches far ahead would replace those around the start.
 """
 
 
 def describe_machine(model: Model) -> dict[str, Any]:
-    """Return the data that a page needs to draw a vehicle from its pose and joint coordinates.
+    """Return the shapes of a vehicle as data for JSON, in the zero configuration and SI units.
 
-    The data are bodies, joints as screws, lines and balls on bodies, and contacts.
+    With them a page draws the vehicle from its pose and its joint coordinates. They contain the bodies, the
+    joints as screws, the lines and balls on the bodies, and the contacts.
     """
     names = [body.name for body in model.bodies]
     return {
@@ -65,7 +66,10 @@ def describe_machine(model: Model) -> dict[str, Any]:
 
 
 def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
-    """Describe a joint as a screw between two bodies in the zero configuration."""
+    """Return a joint as data for JSON: a screw between two bodies in the zero configuration.
+
+    `turn` and `slide` are the rotation (rad) and the translation (m) per unit of the joint coordinate.
+    """
     return {
         "name": joint.name,
         "parent": bodies.index(joint.parent),
@@ -80,10 +84,11 @@ def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
 def describe_ground(
     terrain: Terrain | None, start: Floats, yaw: float, size: float
 ) -> dict[str, Any]:
-    """Return the patches of a terrain around a start position and ahead of it, and the spacing of its grid
-    lines, which the page computes.
+    """Return the ground around the initial position and ahead of it as data for JSON.
 
-    `start` is the position (3,) of the machine in m, `yaw` its initial heading in rad, `size` its size in m.
+    The data are the patches of the terrain and the spacing of grid lines (m), which the page itself draws.
+    `start` is the initial position (3,) of the vehicle in m, `yaw` its initial heading in rad, and `size` its
+    size in m.
     """
     cell = grid_spacing(size)
     if terrain is None:
@@ -98,7 +103,7 @@ def describe_ground(
 
 
 def _patch(patch: Patch) -> dict[str, Any]:
-    """Return outline, normal and brightness of a ground patch as plain data for a page."""
+    """Return a ground patch as data for JSON: outline (m), normal and brightness (0 to 255)."""
     return {
         "carrier": patch.carrier,
         "grey": round(255 * patch.grey),
@@ -113,5 +118,5 @@ def _numbers(values: Floats) -> list[float]:
 
 
 def _unit(x: Floats) -> Floats:
-    """Return a vector divided by its length."""
+    """Return the unit vector along x."""
     return x / math.sqrt(float(x @ x))

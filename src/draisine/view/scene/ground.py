@@ -1,7 +1,6 @@
-"""Ground of a run: convex patches of the terrain around the path, with grid lines.
+"""Drawn ground of a run: convex polygons of the terrain around the path of the vehicle, with grid lines.
 
-Patches of moving ground follow its motion.
-
+Polygons of moving ground are stored in the moving frame, together with the index of its motion.
 """
 
 import math
@@ -16,10 +15,12 @@ from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT,
 from draisine.terrain.smooth import facets
 
 MAX_PATCHES = 4000
-"""Largest number of drawn patches; on finer terrains a smaller surrounding of the path is drawn."""
+"""Largest number of drawn patches, a limit of drawing time. On a finer terrain, a narrower strip around the
+path is drawn.
+"""
 
 LIGHT_DIRECTION = np.array([-0.5, -0.3, 0.81])
-"""Unit vector towards the light; faces that point towards it are bright."""
+"""Unit vector from the ground to the light source; patches whose normals point along it are bright."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Patch:
         return float(np.clip(0.25 + 0.8 * self.normal @ LIGHT_DIRECTION, 0.62, 0.95))
 
     def moved(self, R: Floats, p: Floats) -> "Patch":
-        """Return the patch at the pose (R, p) of moving ground."""
+        """Return the patch in world axes, given the rotation R (3, 3) and position p (3) of its ground."""
         return Patch(p + self.outline @ R.T, p + self.lines @ R.T, R @ self.normal)
 
 
@@ -63,9 +64,29 @@ def ground_patches(
     whole_faces: bool = False,
     with_lines: bool = True,
 ) -> list[Patch]:
-    """Return the terrain faces within `reach` (m) of a path (times, 3), with grid lines `cell` (m) apart.
+    """Return the patches of a terrain around a path, with grid lines.
 
-    Lines are drawn near the path, or on complete faces with `whole_faces`, or not at all.
+    Parameters
+    ----------
+    terrain
+        Terrain.
+    t
+        Times (times,) of the path, s.
+    path
+        Positions (times, 3) of the vehicle, m.
+    reach
+        Largest distance between the path and a patch, m; it is reduced if there are too many patches.
+    cell
+        Spacing of the grid lines, m.
+    whole_faces
+        Whether grid lines cover complete patches, or only their parts near the path.
+    with_lines
+        Whether patches have grid lines.
+
+    Returns
+    -------
+    list of Patch
+        Patches in the frame of their ground.
     """
     samples = np.unique(np.linspace(0, len(path) - 1, 200).astype(int))
     while True:
@@ -75,7 +96,7 @@ def ground_patches(
         features = [terrain[k] for k in indices]
         faces = [feature for feature in features if feature.kind == "face"]
         faces += _facets([feature for feature in features if feature.kind == "patch"], path, reach)
-        # Halve the surrounding until the number of faces is small enough to draw.
+        # Halve the width of the drawn strip until the number of faces is small enough.
         if len(faces) <= MAX_PATCHES or reach < cell:
             break
         reach = reach / 2.0
@@ -94,7 +115,7 @@ def ground_patches(
 
 
 def _facets(smooth: list[Feature], path: Floats, reach: float) -> list[Feature]:
-    """Return planar faces that approximate smooth ground patches within `reach` (m) of a path (times, 3)."""
+    """Return planar faces that approximate smooth patches within `reach` (m) of a path (times, 3) in m."""
     low = path[:, :2].min(axis=0) - reach
     high = path[:, :2].max(axis=0) + reach
     faces: list[Feature] = []
@@ -111,7 +132,7 @@ def _facets(smooth: list[Feature], path: Floats, reach: float) -> list[Feature]:
 
 
 def ground_pose(motion: ObstacleMotion, t: float) -> tuple[Floats, Floats]:
-    """Return rotation (3, 3) and position (3,) in m of a ground motion at time t (s)."""
+    """Return the rotation (3, 3) and the position (3,) in m of moving ground at time t (s) as floats."""
     R, p = motion(t)
     return np.asarray(R, float), np.asarray(p, float)
 
@@ -136,7 +157,7 @@ def clip_patch(corners: Floats, A: Floats, o: float) -> Floats:
 
 
 def ground_heights(ground: list[Patch], points: Floats) -> Floats:
-    """Return the height (m) of the ground below points (n, 3); NaN if there is no ground."""
+    """Return the heights (n,) of the ground below points (n, 3), m; NaN if there is no ground below."""
     best = np.full(len(points), -np.inf)
     low = points[:, :2].min(axis=0)
     high = points[:, :2].max(axis=0)
@@ -157,7 +178,7 @@ def ground_heights(ground: list[Patch], points: Floats) -> Floats:
 
 
 def hidden_points(ground: list[Patch], eye: Floats, points: Floats) -> NDArray[np.bool_]:
-    """Return whether points (n, 3) are hidden behind a patch that faces the viewpoint `eye` (3,)."""
+    """Return for each point (n, 3) whether a ground patch hides it from the viewpoint `eye` (3,)."""
     rays = points - eye
     hidden = np.zeros(len(points), dtype=bool)
     for patch in ground:
@@ -187,7 +208,10 @@ def _patch(
     whole_faces: bool,
     with_lines: bool,
 ) -> Patch:
-    """Return the part of a face within `reach` (m) of the path, both in the frame of the face."""
+    """Return the part of a planar face within `reach` (m) of a path, as a patch with grid lines.
+
+    The path (times, 3) in m is given in the frame of the face. `carrier` is the index of its motion.
+    """
     N = feature.numbers[:3]
     d = float(feature.numbers[3])
     low = path.min(axis=0) - reach
@@ -217,7 +241,11 @@ def _patch(
 
 
 def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
-    """Return the grid lines on a polygon and its edges, in segments no longer than `cell` (m)."""
+    """Return the grid lines on a polygon and its edges as segments (segments, 2, 3) no longer than `cell`
+    (m).
+
+    `outline` (corners, 3) are the corners in m, N is the unit normal.
+    """
     ends = []
     for axis in np.argsort(np.abs(N))[:2]:
         values = outline[:, axis]
@@ -254,7 +282,7 @@ def _crossings(outline: Floats, above: Floats) -> Floats:
 
 
 def _near(pieces: Floats, path: Floats, reach: float) -> Floats:
-    """Return those segments that are within `reach` (m) of a path."""
+    """Return the segments (segments, 2, 3) whose midpoints are within `reach` (m) of a path (times, 3)."""
     if not len(pieces):
         return pieces
     from scipy.spatial import cKDTree

@@ -1,4 +1,4 @@
-"""Smooth paths of contact points: a cubic spline adds points where the direction changes fast."""
+"""Refine the paths of contact points: a cubic spline adds points if the direction changes fast."""
 
 import math
 from typing import NamedTuple
@@ -8,13 +8,11 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 
 MAX_SEGMENT_ANGLE = math.radians(8.0)
-"""Largest angle between neighbouring segments that looks smooth (rad)."""
+"""Largest angle (rad) between neighbouring segments of a refined path; larger ones are visible corners."""
 
 MAX_RESOLVED_ANGLE = math.radians(100.0)
-"""Largest angle between neighbouring segments that interpolation can resolve (rad).
-
-Beyond it, the path between the samples is unknown.
-
+"""Largest angle (rad) between neighbouring segments of a sampled path that is interpolated. Beyond it, the
+samples are too far apart to determine the path between them.
 """
 
 
@@ -26,9 +24,10 @@ class ContactPath(NamedTuple):
 
 
 def fine_path(t: Floats, path: Floats, size: float) -> ContactPath:
-    """Return a path (times, 3) with additional points where its direction changes fast.
+    """Refine a path (times, 3) in m with the times t (s), if its direction changes fast.
 
-    Points between samples that are too far apart for a vehicle of this `size` (m) are NaN.
+    The path is interrupted by NaN between two samples with an unresolved change of direction whose distance
+    exceeds half the `size` (m) of the vehicle.
 
     >>> t = np.arange(0.0, 10.0, 0.7)
     >>> circle = np.stack([np.cos(t), np.sin(t), 0.0 * t], axis=1)
@@ -53,10 +52,10 @@ def fine_path(t: Floats, path: Floats, size: float) -> ContactPath:
 
 
 def _refine(t: Floats, path: Floats, size: float) -> tuple[Floats, Floats]:
-    """Return times and points of a path without gaps, refined by a cubic spline."""
+    """Refine a path (times, 3) in m without gaps by a cubic spline; return its times (s) and points (m)."""
     chords = np.diff(path, axis=0)
     lengths = np.linalg.norm(chords, axis=1)
-    # The direction of shorter segments is dominated by round-off, because the contact is at rest.
+    # If the contact is at rest, segments are shorter than this, and round-off determines their direction.
     shortest = 1e-6 * size
     directions = chords / np.maximum(lengths, shortest)[:, None]
     angles = np.arccos(np.clip(np.sum(directions[1:] * directions[:-1], axis=1), -1.0, 1.0))

@@ -1,8 +1,7 @@
-"""A run as a scene for films and pages.
+"""Convert a stored run to a scene for films and pages.
 
-A scene contains poses of all bodies at selected times, shapes, contact tracks, ground, and the focus of a
-camera that follows the vehicle.
-
+A scene contains the poses of all bodies at selected times, their shapes, the tracks of the contact points,
+the ground, and the focus of a camera that follows the vehicle.
 """
 
 import math
@@ -35,26 +34,28 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MAX_TRACK_GAP = 2e-3
-"""Largest gap at which a contact leaves a track (m): above drift of closed contacts, below visible
-flights.
+"""Largest gap (m) of a contact whose point belongs to the track on the ground. It is larger than the drift of
+closed contacts and smaller than visible flights.
 """
 
 SIDE_ELEVATION = 16.0
-"""Elevation of the camera (deg), low so that jumps and lean are visible."""
+"""Elevation of the camera (deg) for most vehicles; a low camera shows jumps and lean."""
 
 TOP_ELEVATION = 48.0
-"""Elevation of the camera for planar vehicles (deg), whose motion is horizontal."""
+"""Elevation of the camera (deg) for planar vehicles; a high camera shows their horizontal motion."""
 
 GROUND_LINES = 10
-"""Number of grid lines of the ground on each side of the vehicle."""
+"""Number of grid lines that are drawn on the ground on each side of the vehicle."""
 
 FOCUS_AVERAGING_TIME = 0.8
-"""Averaging time of the camera's focus (s), so that the picture does not shake with the vehicle."""
+"""Time (s) over which the position of the vehicle is averaged for the focus of the camera, so that the
+picture does not shake with the vehicle.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A time series that is printed beside the vehicle, with its unit."""
+    """A time series that is printed beside the vehicle: name, displayed unit and values (times,)."""
 
     name: str
     unit: str
@@ -131,16 +132,16 @@ class Scene:
     posts: Floats = field(default_factory=lambda: np.zeros((0, 2, 3)))
 
     def lines(self, k: int) -> list[Floats]:
-        """Return the points of every polyline at sample k, in world axes."""
+        """Return the points (n, 3) of every polyline of the vehicle at sample k, in world axes, m."""
         return [self.place(outline.body, outline.points, k) for outline in self.parts]
 
     def place(self, body: str, points: Floats, k: int) -> Floats:
-        """Transform points of a body, given in the zero configuration, to world axes at sample k."""
+        """Transform points (..., 3) in m of a body from the zero configuration to world axes at sample k."""
         b = self.bodies.index(body)
         return self.p[k, b] + points @ self.R[k, b].T
 
     def silhouette(self, stone: Stone, eye: Floats, k: int) -> Floats:
-        """Return the silhouette of a solid at sample k, seen from a viewpoint, in world axes."""
+        """Return the silhouette (n, 3) of a solid at sample k, seen from `eye` (3,), in world axes (m)."""
         b = self.bodies.index(stone.body)
         towards = self.R[k, b].T @ (eye - self.place(stone.body, stone.centre, k))
         return self.place(stone.body, stone.silhouette(towards), k)
@@ -172,9 +173,9 @@ def shape_colour(shape: Outline | SolidBall | Stone, bodies: Sequence[str]) -> s
 
 
 def _poses(bodies: Bodies, time: Floats) -> tuple[Floats, Floats]:
-    """Return rotations (times, bodies, 3, 3) and positions (times, bodies, 3) in m.
+    """Return the rotations (times, bodies, 3, 3) and the displacements (times, bodies, 3) in m of all bodies.
 
-    `DataError` is raised if a stored pose is not finite.
+    `time` are the sample times (s). `DataError` is raised if a stored pose is not finite.
     """
     motions = [bodies.motions[body.name] for body in bodies.model.bodies]
     R = np.stack([motion.R for motion in motions], axis=1)
@@ -192,8 +193,20 @@ def build_scene(
 ) -> Scene:
     """Build the scene of a stored run.
 
-    `choose` maps the sample times to the requested times (s), each of which selects the nearest sample.
-    `terrain` is the ground if the dataset does not contain one.
+    Parameters
+    ----------
+    data
+        Dataset of a run.
+    choose
+        Function from the sample times of the run (s) to the requested times (s) of the scene. The scene
+        contains the sample nearest to each requested time.
+    terrain
+        Ground if the dataset does not contain one.
+
+    Returns
+    -------
+    Scene
+        The scene at the selected samples.
     """
     selected = _pick(data, choose)
     model = restore_model(data)
@@ -240,13 +253,16 @@ def build_scene(
 
 
 def _marks(data: "Dataset") -> list[tuple[float, str]]:
-    """Return times (s) and descriptions of events except input changes."""
+    """Return the times (s) and the descriptions of the events of a run, except input changes."""
     events = [e for e in read_drawn_events(data) if e["kind"] != "input"]
     return [(float(e["time"]), f"{e['kind']} {format_wheels(e)}".rstrip()) for e in events]
 
 
 def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
-    """Return a scene with the terrain faces around the vehicle, and the poses of moving ground."""
+    """Return a copy of a scene with the terrain patches around the path, and with the poses of moving ground.
+
+    `middle` (times, 3) are the positions of the vehicle's centre, m.
+    """
     time = motion.time
     cell = motion.cell
     poses = [[ground_pose(carrier, float(t)) for t in time] for carrier in terrain.motions]
@@ -261,7 +277,7 @@ def _on_terrain(motion: Scene, terrain: Terrain, middle: Floats) -> Scene:
 
 
 def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
-    """Return the dataset restricted to the samples nearest to the requested times."""
+    """Return a run restricted to the samples nearest to the times that the function `choose` requests."""
     if "time" not in data.dims or "orientation" not in data:
         raise ParameterError("This result is not a run. Only runs can be animated.")
     sampled = data["time"].values
@@ -276,7 +292,9 @@ def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
 
 
 def grid_spacing(size: float) -> float:
-    """Return the spacing (m) of grid lines for a vehicle size (m): 1, 2 or 5 times a power of ten.
+    """Return the spacing (m) of grid lines on the ground: 1, 2 or 5 times a power of ten.
+
+    It is the largest such number up to 1.2 times the `size` (m) of the vehicle.
 
     >>> [grid_spacing(size) for size in (0.03, 0.95, 4.0)]
     [0.02, 1.0, 2.0]
@@ -286,7 +304,10 @@ def grid_spacing(size: float) -> float:
 
 
 def _nearest(sampled: Floats, times: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
-    """Return the sample indices nearest to the requested times; of two samples at one time, the later one."""
+    """Return the indices of the samples nearest to the requested times (s).
+
+    If two samples have the same time, as at an event, the later one is returned.
+    """
     right = np.clip(np.searchsorted(sampled, times, side="right"), 1, len(sampled) - 1)
     return np.where(times - sampled[right - 1] <= sampled[right] - times, right - 1, right)
 
@@ -311,7 +332,7 @@ def _outline(
 
 
 def _flat(low: Floats, high: Floats) -> bool:
-    """Return whether a vehicle is much wider than high."""
+    """Return whether a vehicle is much wider than high; `low`, `high` (times, 3) are its bounding boxes."""
     extent = np.median(high - low, axis=0)
     return bool(extent[2] < 0.1 * np.linalg.norm(extent))
 
@@ -344,13 +365,13 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
 
 
 def _paths(data: "Dataset", model: Model, size: float) -> dict[str, ContactPath]:
-    """Return the contact paths with all samples of a run, refined where their direction changes fast."""
+    """Return the path of each contact point through all samples of a run, refined by splines, by contact."""
     time = data["time"].values
     return {name: fine_path(time, track, size) for name, track in _tracks(data, model).items()}
 
 
 def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
-    """Return the values of a dataset variable for one contact."""
+    """Return the values (times, ...) of the dataset variable `name` for the contact `contact`."""
     # Label selection by xarray imports Dask if it is installed, which takes longer than drawing.
     try:
         return np.asarray(data[name].values[:, data["contact"].values.tolist().index(contact)])
@@ -362,7 +383,10 @@ def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
 
 
 def _lowest(tracks: dict[str, Floats]) -> float:
-    """Return the smallest height (m) of all contact points on the tracks; zero on level ground."""
+    """Return the height (m) of the lowest contact point on all tracks, for drawing level ground.
+
+    Heights above `-MAX_TRACK_GAP` count as zero.
+    """
     heights = np.concatenate([np.zeros(1), *(track[:, 2] for track in tracks.values())])
     lowest = float(np.nanmin(heights))
     return lowest if lowest < -MAX_TRACK_GAP else 0.0
@@ -392,14 +416,14 @@ def up_direction(model: Model) -> Floats:
 
 
 def rotation_to_vertical(up: Floats) -> Floats:
-    """Return the rotation (3, 3) by the smallest angle that maps a direction to the world's vertical."""
+    """Return the rotation (3, 3) by the smallest angle that maps the unit vector `up` to the z axis."""
     x, y, z = up
     generator = np.array([[0.0, 0.0, -x], [0.0, 0.0, -y], [x, y, 0.0]])
     return np.eye(3) + generator + generator @ generator / (1.0 + z)
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
-    """Return the time series printed beside the vehicle: up to three angles and two speeds."""
+    """Return the time series that are printed beside the vehicle: up to three angles and two speeds."""
     model = bodies.model
     units = ("m/s", "rad/s")
     speeds = [o.name for o in model.outputs if o.unit in units and o.name != "rear_wheel_speed"]

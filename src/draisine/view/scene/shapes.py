@@ -17,14 +17,14 @@ from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import joint_positions, rim_points, section_curves
 
 WHEEL_SPOKES = 10
-"""Number of drawn spokes of a wheel."""
+"""Number of spokes that are drawn in a wheel, so that its rotation is visible."""
 OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section"]
-"""Kinds of polylines that represent a vehicle."""
+"""Kinds of the polylines that represent a vehicle; the kind determines colour and line width."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A polyline on a body; its points (n, 3) are given in the zero configuration, m."""
+    """A polyline that is fixed to a body; `points` (n, 3) in m belong to the zero configuration."""
 
     body: str
     kind: OutlineKind
@@ -33,7 +33,10 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class SolidBall:
-    """A ball at the mass centre of a body; its radius (m) grows with the cube root of the mass."""
+    """A ball that marks the mass centre of a body.
+
+    `centre` (3,) in m belongs to the zero configuration; `radius` (m) grows with the cube root of the mass.
+    """
 
     body: str
     centre: Floats
@@ -59,7 +62,9 @@ class Stone:
     semi_axes: Floats
 
     def silhouette(self, towards: Floats, count: int = 49) -> Floats:
-        """Return the closed silhouette (count, 3) for a distant viewpoint in the direction `towards`.
+        """Return the silhouette for a distant viewpoint in the direction `towards` (3,).
+
+        The silhouette is a closed polyline (count, 3) in m, in the zero configuration.
 
         >>> ball = Stone("ball", np.zeros(3), 2.0 * np.eye(3))
         >>> np.allclose(ball.silhouette(np.array([0.0, 0.0, 1.0]))[:, 2], 0.0)
@@ -71,7 +76,7 @@ class Stone:
 
 
 def machine_outlines(model: Model) -> list[Outline]:
-    """Return the polylines that represent a vehicle."""
+    """Return the polylines that represent a vehicle in its zero configuration, see the top of this file."""
     size = machine_size(model)
     points_by_body = joint_positions(model)
     outlines: list[Outline] = []
@@ -89,7 +94,7 @@ def machine_outlines(model: Model) -> list[Outline]:
         if float(body.mass) > 0:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
-        # The inertia is that of a rod: extend the link through the mass centre to the end of the rod.
+        # A body with the inertia of a rod: extend the link through the mass centre to the end of the rod.
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
             free = False
             if np.any(np.asarray(body.inertia, float)):
@@ -118,7 +123,10 @@ def lies_flat(model: Model) -> bool:
 
 
 def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
-    """Return the outlines of a blade, or of a truck: an axle with a wheel at each end."""
+    """Return the outlines of a blade (a line along the guide), or of a truck (an axle with two wheels).
+
+    `size` (m) is half the length of a blade, and half the width of a truck.
+    """
     point = np.asarray(contact.centre, float)
     along = np.asarray(contact.guide, float)
     across = size * np.cross((0.0, 0.0, 1.0), along)
@@ -183,7 +191,7 @@ def machine_size(model: Model) -> float:
 
 
 def _distinct(points: list[Floats]) -> list[Floats]:
-    """Return points without duplicates that are closer than 1e-6 m."""
+    """Return the points (3,) in m without those that are closer than 1e-6 m to an earlier point."""
     distinct: list[Floats] = []
     for point in points:
         if all(np.linalg.norm(point - other) > 1e-6 for other in distinct):
@@ -192,9 +200,9 @@ def _distinct(points: list[Floats]) -> list[Floats]:
 
 
 def _around(points: list[Floats]) -> Floats:
-    """Sort points into a closed polygon around their centre.
+    """Return points (3,) in m as a closed polygon (n, 3), sorted by angle around their mean.
 
-    The polygon lies in the plane of their two largest extents.
+    The angles are measured in the plane of the two largest extents of the points.
     """
     off = np.array(points) - np.mean(points, axis=0)
     flat = off @ np.linalg.svd(off)[2][:2].T
@@ -220,8 +228,9 @@ def _wheel(wheel: Wheel) -> list[Outline]:
 
 
 def _sides(body: Body) -> tuple[Floats, Floats]:
-    """Return the edge lengths (3,) in m and directions (3, 3) of the box with the mass and inertia of a
-    body.
+    """Return the homogeneous box that has the mass and the inertia of a body.
+
+    The result is its side lengths (3,) in m and its axes, the columns of a matrix (3, 3).
     """
     moments, directions = np.linalg.eigh(np.asarray(body.inertia, float))
     mass = float(body.mass)
@@ -230,7 +239,10 @@ def _sides(body: Body) -> tuple[Floats, Floats]:
 
 
 def _box(body: Body, size: float) -> Floats:
-    """Return the edges of the box with the mass and inertia of a body; a small box without mass."""
+    """Return the edges (points, 3) in m of the box that has the mass and the inertia of a body.
+
+    For a body without mass, the box has a diagonal of 0.4 `size` (m).
+    """
     sides, directions = _sides(body)
     if float(body.mass) <= 0:
         sides = 0.4 * size * sides / np.linalg.norm(sides)
@@ -238,7 +250,10 @@ def _box(body: Body, size: float) -> Floats:
 
 
 def _edges(centre: Floats, half_axes: Floats) -> Floats:
-    """Return the edges of a box as one polyline, from its centre and half axes (columns), m."""
+    """Return the edges of a box as one polyline (16, 3), m.
+
+    `centre` (3,) is the centre of the box; the columns of `half_axes` (3, 3) are its half axes, m.
+    """
     signs = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1)]
     signs += [(x, y, 1) for x, y, _ in signs]
     order = [0, 1, 2, 3, 0, 4, 5, 1, 5, 6, 2, 6, 7, 3, 7, 4]

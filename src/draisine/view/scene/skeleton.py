@@ -8,10 +8,10 @@ from draisine.results.bodies import Bodies
 
 
 def joint_positions(model: Model) -> dict[str, list[Floats]]:
-    """Return the positions (m) of joints and of contacts other than wheels in the zero configuration, by
-    body.
+    """Return for each body the positions (3,) in m of its joints and feet in the zero configuration.
 
-    A joint is drawn at the point of its axis that is closest to the midpoint of the two mass centres.
+    A joint is drawn at the point of its axis that is closest to the midpoint of the two mass centres. Feet
+    are contacts other than wheels.
     """
     points: dict[str, list[Floats]] = {body.name: [] for body in model.bodies}
     for joint in model.joints:
@@ -29,7 +29,10 @@ def joint_positions(model: Model) -> dict[str, list[Floats]]:
 
 
 def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
-    """Return curves, each (count, 3), on the surface of a wheel in the zero configuration, m."""
+    """Return closed curves (count, 3) in m on the surface of a wheel in the zero configuration.
+
+    A disc has one curve, its rim; a ball or an ellipsoid has three perpendicular sections.
+    """
     angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
     centre = np.asarray(wheel.centre, float)
     return [
@@ -39,7 +42,7 @@ def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
 
 
 def rim_points(wheel: Wheel, count: int = 61) -> Floats:
-    """Return points (count, 3) on the rim of a wheel in the zero configuration, m."""
+    """Return the rim of a wheel in the zero configuration as a closed polyline (count, 3), m."""
     return section_curves(wheel, count)[0]
 
 

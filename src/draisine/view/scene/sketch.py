@@ -1,4 +1,4 @@
-"""Drawing of a vehicle with braille characters, for a terminal."""
+"""Draw a vehicle as text with braille characters, for a terminal."""
 
 import numpy as np
 
@@ -6,12 +6,13 @@ from draisine.model import Model
 from draisine.view.scene.shapes import machine_outlines
 
 BRAILLE_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
-"""Bits of the Unicode braille characters, by row and column of the dot."""
+"""Bit of each dot in a Unicode braille character (added to U+2800), by row and column of the dot, (4, 2)."""
 
 
 def sketch(model: Model, columns: int = 48, rows: int = 16) -> str:
-    """Return a text drawing of a vehicle from its right side, or from above if it is wider than
-    high.
+    """Return a drawing of a vehicle as text, from its right side, or from above if it is wider than high.
+
+    The drawing has at most `columns` characters per line and `rows` lines.
 
     >>> from draisine.vehicles.rolling_disc import rolling_disc
     >>> print(sketch(rolling_disc(), columns=4, rows=2))
