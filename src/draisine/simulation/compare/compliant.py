@@ -87,9 +87,7 @@ class HuntCrossley:
 
 @dataclass(frozen=True)
 class LankaraniNikravesh(HuntCrossley):
-    """The law of Hunt and Crossley with the loss factor 3 (1 - e^2) / (4 speed) (Lankarani and Nikravesh
-    1990).
-    """
+    """Hunt and Crossley's law with the loss factor 3 (1 - e^2) / (4 speed) (Lankarani, Nikravesh 1990)."""
 
     def loss(self, rate: float) -> float:
         """Return the ratio of damping force to spring force at an indentation rate (m/s)."""

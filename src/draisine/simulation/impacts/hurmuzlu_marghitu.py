@@ -146,9 +146,7 @@ class _SupportedImpact:
         return basis @ lam
 
     def step_length(self, u: Floats, du: Floats) -> tuple[float, bool]:
-        """Return the step to the next event of a slip or a support, from velocities u and rates du (3m), and
-        whether a slip turns.
-        """
+        """Return the step to the next event from velocities u and rates du (3m), and whether a slip turns."""
         steps = [math.inf]
         turns = False
         slip = u.reshape(-1, 3)[:, 1:]

@@ -6,8 +6,8 @@ that in the saddle-point system with the rows of the closed contacts
     no closed contact pulls:       lam_n >= 0
     no open contact approaches:    C_n x >= level of the contact (`Choice.level`)
 
-This generalises the prediction and correction of the thesis (remark 3.6), which does not require that a
-released contact separates.
+This generalises the prediction and correction of the thesis (remark 3.6) by the
+condition that a released contact must separate.
 
 Method. For up to `MAX_ENUMERATED` contacts all sets are tried, the largest first. The result then does not
 depend on the order of the contacts. For more contacts the set is found by block principal pivoting (Judice
@@ -504,8 +504,7 @@ def choose_set(g: Choice, pull: float, sinking: float, every: int, reduced: int)
 
 @routine
 def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> int:
-    """Return the index of the admissible contact set (trial), by block principal pivoting; -1 if none is
-    found.
+    """Return the index of the admissible contact set, by block principal pivoting; -1 if none is found.
 
     The first set contains all contacts except those in `avoid`. At most `MAX_TRIALS` sets are tried.
     """

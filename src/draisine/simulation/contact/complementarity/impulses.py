@@ -17,9 +17,9 @@ tr(W_ii) / 3 for tangential rows. Then
    full length, which keeps the best iterate: a line search rejects the right steps;
 3. continuation from a larger compliance, if both fail: lateral impulses of two almost parallel rows
    move from wheel to wheel by small amounts in each sweep, and Newton's method jumps too far;
-4. pseudo-arclength continuation along the path of solutions over the compliance, if continuation fails: with
-much
-   friction and few speeds the path turns back at folds, and at kinks where the status of a contact changes.
+4. pseudo-arclength continuation along the path of solutions over the compliance, if continuation fails:
+   with much friction and few speeds the path turns back at folds, and at kinks where the status of a contact
+   changes.
    With a large compliance the solution is unique, and the velocities are bounded for every compliance. The
    path therefore leads to a solution. The orientation of the path decides how it leaves a kink (Allgower and
    Georg 2003, doi:10.1137/1.9780898719154, chapters 2 and 15).
@@ -537,8 +537,7 @@ def write_path_row(p: ImpulseProblem) -> None:
 
 @routine
 def turn_tangent(p: ImpulseProblem, compliance: float, orientation: float) -> float:
-    """Write the unit tangent of the path at the present impulses; return the orientation, 0 without a
-    tangent.
+    """Write the unit tangent of the path at the present impulses; return its orientation, 0 without one.
 
     The orientation is the sign of the determinant of Newton's system with the tangent as the last row. It is
     constant along a path, even if the status of a contact changes. If it differs from the given `orientation`

@@ -103,9 +103,7 @@ class SaddleStatus(IntEnum):
 
 
 class SaddlePoint(Record):
-    """A saddle-point system M x = f + G' lam, C x = c with n speeds and up to m rows, and its solver's
-    arrays.
-    """
+    """A saddle-point system M x = f + G' lam, C x = c with n speeds, up to m rows, and scratch arrays."""
 
     n: int  # number of speeds
     rows: int = 0  # number of constraint rows in use
@@ -622,8 +620,7 @@ def largest_entry(row: Floats, weights: Floats, n: int) -> float:
 
 @routine
 def choose_mode_pivots(p: SaddlePoint) -> None:
-    """Choose pivots for `solve_along_pivots`: independent rows, and for each row the speed that it
-    determines.
+    """Choose pivots for `solve_along_pivots`: independent rows, and the speed that each row determines.
 
     Entries are compared in the kinetic metric, because speeds have different units. No pivots are chosen if
     rows contradict each other or are nearly redundant. The same holds if most speeds are free, because the
@@ -1005,8 +1002,7 @@ def solve_reduced(p: SaddlePoint) -> SaddleStatus:
 def solve_minimum_norm_refined(
     J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
 ) -> None:
-    """Solve J x = g (m equations, n unknowns) for the x of minimum norm, with one step of iterative
-    refinement.
+    """Solve J x = g (m equations, n unknowns) for the x of minimum norm, with iterative refinement.
 
     `work` is scratch of at least m (m + 3) + n entries.
     """

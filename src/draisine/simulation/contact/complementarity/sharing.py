@@ -1,5 +1,4 @@
-"""Choice of the reported forces if they are statically indeterminate: many distributions have the same
-effect.
+"""Choice of the reported forces if the forces are statically indeterminate.
 
 Problem. Multipliers may change along null vectors of the constraint rows without any effect on the
 constraints. Examples are two contacts of one wheel (along their chord), two wheels of one axle (sideways) and

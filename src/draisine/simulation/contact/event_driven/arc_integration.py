@@ -901,9 +901,7 @@ def find_pull_after_step(c: ArcState, h: float) -> int:
 
 @routine
 def find_pulling_contact(c: ArcState) -> int:
-    """Return the index of the closed contact with the most negative normal force at the state in x; -1 if
-    none.
-    """
+    """Return the index of the closed contact that pulls most at the state in x; -1 if none pulls."""
     s = c.mode
     worst = -1
     least = -c.mode.motion.tol.pull

@@ -396,8 +396,7 @@ def evaluate_candidates(e: EventState) -> None:
 
 @routine
 def needs_impact(e: EventState) -> RunStatus:
-    """Return IMPACT if the event needs an impact, NO_CONTACT_SET if no contact set is admissible, else
-    RESOLVED.
+    """Return IMPACT if the event needs an impact, NO_CONTACT_SET without an admissible set, else RESOLVED.
 
     An impact is needed if a candidate approaches, or if a wheel of infinite friction slips and is pressed
     onto the ground.
@@ -520,8 +519,7 @@ def assemble_machine(e: EventState) -> None:
 
 @routine
 def write_candidate_jacobian(e: EventState, index: int, k: int, row: Floats, rows: int) -> None:
-    """Write the Jacobian (3, n) in the contact row `row` of contact k to entry `index` of the contact
-    problem.
+    """Write the Jacobian (3, n) of contact k, from its contact row, to entry `index` of the problem.
 
     The first `rows` of its three rows are constraint rows.
     """
@@ -738,8 +736,7 @@ def apply_slip_onset(e: EventState) -> None:
 
 @routine
 def can_begin_slip(e: EventState, j: int) -> bool:
-    """Return whether candidate j slips after the speed change `choice.x`, without cancellation of large
-    terms.
+    """Return whether candidate j slips after the speed change `choice.x`, without large cancellations.
 
     If constraint rows are nearly redundant, even a small slip needs large speed changes.
     """

@@ -168,9 +168,7 @@ def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
 
 @routine
 def solve_impact_with_friction(e: EventState, impulses: Floats) -> int:
-    """Compute impulses (N s) that obey Coulomb's law, and the speed change `choice.x`; return 0, or -1 if
-    none.
-    """
+    """Compute impulses (N s) by Coulomb's law, and the speed change `choice.x`; return 0, or -1 if none."""
     g = e.choice
     law = e.law
     for j in range(e.sizes[CANDIDATES]):

@@ -122,9 +122,7 @@ def make_implicit_slip_step(n: int, speeds: int, row: int, most: int) -> Implici
 
 @routine
 def slip_turning_rate(s: ContactMode, g: Stages, w: ImplicitSlipStep) -> float:
-    """Return the largest rate (1/s) at which friction turns a slip direction at the state in x; 0 without
-    slip.
-    """
+    """Return the largest rate (1/s) at which friction turns a slip direction in x; 0 without slip."""
     m = s.motion
     n = m.speeds
     count = 0

@@ -255,8 +255,7 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
 
 @routine
 def advance_events(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Integrate arcs through events and jumps of the inputs, up to `steps` steps and `events` events in the
-    log.
+    """Integrate arcs through events and input jumps, up to `steps` steps and `events` logged events.
 
     Return the reason why the loop stopped. If an event has begun before the call, the call resolves this
     event and ends.
@@ -339,8 +338,7 @@ def open_arc(r: RunLoop) -> bool:
 
 @routine
 def set_border_hysteresis(r: RunLoop, ending: int) -> None:
-    """Set `ArcState.inside`: the largest border excess (`kernels.border_excess`) at which each contact
-    touches.
+    """Set `ArcState.inside`, the largest `kernels.border_excess` at which each contact touches.
 
     After a wheel has left a feature, it touches this feature again only well inside the borders; otherwise
     the same BORDER event repeats. At a hand-over, the wheel of contact `ending` (-1 for none) is exempt,
