@@ -128,7 +128,9 @@ def simulate_collision(
     from scipy.integrate import solve_ivp
 
     if not (mass > 0 and speed > 0):
-        raise ParameterError(f"collide: mass = {mass} kg and speed = {speed} m/s must be positive.")
+        raise ParameterError(
+            f"simulate_collision: mass = {mass} kg and speed = {speed} m/s must be positive."
+        )
 
     def motion(t: float, y: Floats) -> list[float]:
         return [y[1], -element.force(y[0], y[1]) / mass]

@@ -325,7 +325,10 @@ class _Process:
             steps.append(10.0 * self.resolution(Lam) / fastest if fastest > 0.0 else math.inf)
         x = min(steps)
         if math.isinf(x):
-            raise ContactSetError("An impact with friction does not end: its contacts jam.")
+            raise ContactSetError(
+                "An impact with friction does not end: friction presses the contacts together (Painlevé "
+                "paradox). Use a smaller mu, or the impact model 'moreau'."
+            )
         return Lam + x * mode.rate, work + dP * (un * x + 0.5 * dun * x * x)
 
     def _advance_turning(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
@@ -461,9 +464,15 @@ def _integrate_to_event(
         before = solver.y
         solver.step()
     else:
-        raise ContactSetError("An impact with friction neither ends nor comes to rest.")
+        raise ContactSetError(
+            f"An impact with friction did not end within {MAX_IMPACT_STEPS} integration steps. Use a "
+            "smaller mu, or the impact model 'moreau'."
+        )
     if solver.t_old is None or solver.status != "running":
-        raise ContactSetError("An impact with friction does not end: its contacts jam.")
+        raise ContactSetError(
+            "An impact with friction does not end: friction presses the contacts together (Painlevé "
+            "paradox). Use a smaller mu, or the impact model 'moreau'."
+        )
     begin = solver.t_old
     end = solver.t
     dense = solver.dense_output()

@@ -89,7 +89,10 @@ class _SupportedImpact:
             # Friction may press the striking contact down until its slip ends.
             step = min(step, left / growth if growth > 0.0 else math.inf)
             if math.isinf(step):
-                raise ContactSetError("An impact with friction does not end: its contacts jam.")
+                raise ContactSetError(
+                    "An impact with friction does not end: friction presses the contacts together (Painlevé "
+                    "paradox). Use a smaller mu, or the impact model 'moreau'."
+                )
             if turns:
                 rate = self.rate(u + 0.5 * step * du)
             Lam = Lam + step * rate
