@@ -22,9 +22,7 @@ OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_e
 
 
 def replay(program: Program, **inputs: Any) -> dict[str, Any]:
-    """Evaluate a program on CasADi symbols: `SX` column vectors of inputs by name -> those of outputs by
-    name.
-    """
+    """Evaluate a program on CasADi symbols; inputs and outputs are `SX` column vectors by name."""
     values: list[Any] = []
     for op, *rest in program.steps:
         if op == "const":
@@ -80,9 +78,7 @@ class CasadiMachine(PortableMachine):
         return self.split(name, replay(program, x=x, parameters=parameters)["out"])
 
     def _function(self, name: str, result: Any, output: str) -> Any:
-        """Return the CasADi function `name` of (y, w, p, t) that computes the expression `result` as
-        `output`.
-        """
+        """Return the CasADi function `name`: (y, w, p, t) -> the expression `result`, named `output`."""
         arguments = [self.y, self.w, self.p, self.t]
         return casadi.Function(name, arguments, [result], ["y", "w", "p", "t"], [output])
 

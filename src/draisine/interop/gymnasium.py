@@ -106,9 +106,7 @@ class LearningTask:
         return round(self.duration / self.period)
 
     def draw_start(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
-        """Return the initial values of `count` vehicles by name, (count,): those of the scenario and random
-        ones.
-        """
+        """Return fixed and random initial values of `count` vehicles, as arrays (count,) by name."""
         fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
         low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
         drawn = random.uniform(low, high, (count, len(self.start)))

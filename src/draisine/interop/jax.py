@@ -82,8 +82,6 @@ class JaxMachine(PortableMachine):
     def observe(
         self, names: Sequence[str], y: Any, w: Any = None, p: Any = (), t: Any = 0.0
     ) -> Any:
-        """Return the values (names,) of outputs, positions, joint coordinates, speeds and rates, by their
-        names.
-        """
+        """Return the values (names,) of named outputs, positions, joint coordinates, speeds or rates."""
         seen = self.evaluate(w, p)("variation", jnp.asarray(y), t)["seen"]
         return seen[jnp.asarray(self.observation_indices(names))]

@@ -46,9 +46,7 @@ class PortableMachine:
         self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
-        """Return the values of all parameters in the order of the programs; p has those of the free
-        parameters.
-        """
+        """Return the values of all parameters in order; p contains the values of the free ones."""
         values = dict(self.machine.system.parameters)
         return list((values | {name: p[k] for k, name in enumerate(self.free)}).values())
 

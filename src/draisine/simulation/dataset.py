@@ -287,8 +287,7 @@ def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> 
 
 
 def _redundant_rows(run: "Trajectory") -> dict[str, str]:
-    """Return the dataset attribute that lists the redundant constraint rows of a run; empty if there are
-    none.
+    """Return the dataset attribute with the redundant constraint rows of a run; empty without any.
 
     The contact forces of a run with redundant rows have minimum norm.
     """
@@ -506,9 +505,7 @@ class _Script:
         return "\n".join([head, *imports, *notes, *lines]) + "\n"
 
     def argument(self, value: Any, name: str, lines: list[str]) -> str:
-        """Return the Python expression of a call's argument; append the definitions of systems and runs to
-        `lines`.
-        """
+        """Return the expression of a call's argument; append definitions of systems and runs to `lines`."""
         if isinstance(value, System):
             lines.append(f"system = {_write_compile_call(value, self)}")
             return "system"

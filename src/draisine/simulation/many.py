@@ -150,7 +150,9 @@ def _grounds(terrain: Terrain | Sequence[Terrain] | None, count: int) -> list[Te
         expect("terrain", terrain, Terrain, "draisine.terrain.plane() makes one")
     grounds = [terrain] * count if isinstance(terrain, Terrain) else list(terrain)
     if len(grounds) != count:
-        raise ParameterError(f"terrain: {len(grounds)} grounds for {count} machines.")
+        raise ParameterError(
+            f"terrain: {len(grounds)} grounds for {count} machines; pass one for all, or one for each."
+        )
     for ground in grounds:
         expect("terrain", ground, Terrain, "draisine.terrain.plane() makes one")
     return grounds
@@ -207,7 +209,9 @@ def _columns(
     for name, column in changes.items():
         expect_known(f"no {kind}", name, names)
         if np.ndim(column) > 0 and len(column) != count:
-            raise ParameterError(f"{kind} {name}: {len(column)} values for {count} machines.")
+            raise ParameterError(
+                f"{kind} {name}: {len(column)} values for {count} machines; pass one, or one for each."
+            )
         try:
             values[names.index(name)] = column
         except (OverflowError, TypeError, ValueError):

@@ -294,9 +294,7 @@ class ContactOptions:
             )
 
     def _check_restitution(self) -> None:
-        """Raise ParameterError if a coefficient of restitution is unknown to the impact model or out of
-        range.
-        """
+        """Raise ParameterError if a coefficient of restitution is unknown or out of range."""
         parameters = inspect.signature(self.model).parameters.values()
         coefficients = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         for name, value in self.restitution.items():

@@ -53,8 +53,7 @@ def noise_key(sensor: Sensor, run_seed: int = 0) -> int:
 def normal_numbers(
     key: int | NDArray[np.uint64], ticks: NDArray[np.int64], channels: int
 ) -> Floats:
-    """Return random numbers (channels, ticks) of the standard normal distribution for readings number
-    `ticks`.
+    """Return standard normal random numbers (channels, ticks) for the readings with numbers `ticks`.
 
     `key` is the 64-bit key of the sensor, or one key per reading.
 

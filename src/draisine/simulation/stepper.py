@@ -408,6 +408,4 @@ def state_values(model: Model, r: Floats, observations: Mapping[str, Floats]) ->
 
 
 _KEPT_POSE = ("x", "y", "yaw", "lean")
-"""Coordinates of the base that `Stepper.with_parameters` keeps by default; pitch and z follow from the
-contacts.
-"""
+"""Base coordinates that `Stepper.with_parameters` keeps by default; contacts determine pitch and z."""

@@ -29,8 +29,7 @@ MAX_STORED_EVENTS = 10_000
 """Largest number of events that a stepper keeps; older events are discarded."""
 
 MAX_SHORT_STEPS = 4
-"""Largest number of stepper steps between two changes of the inputs for which short integration steps are
-used.
+"""Largest number of steps between two input changes for which short integration steps are used.
 
 One integration step with event location costs as much as four short steps, and is cheaper for more than four.
 """
@@ -45,9 +44,7 @@ class StepperRun(Protocol):
     outcome: str
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        """Set the inputs (inputs,), N m or N, and commands: states of the law by index from the end (-1:
-        last).
-        """
+        """Set inputs (inputs,), N m or N, and commands: states of the law by index (-1: the last)."""
 
     def obey(self, task: Task) -> None:
         """Continue with the control law of another task."""

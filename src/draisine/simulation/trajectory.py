@@ -396,9 +396,7 @@ class Trajectory:
         return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: "str | Path | None" = None, **options: Any) -> Any:
-        """Write a film or a replay page of the run, or return the page for a notebook, see
-        `draisine.animate`.
-        """
+        """Write a film or a replay page of the run, or return the page, see `draisine.animate`."""
         return draisine.animate(self, path, **({"terrain": self.terrain} | options))
 
     def save(self, path: "str | Path") -> None:

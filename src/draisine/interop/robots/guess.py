@@ -332,9 +332,7 @@ def _propose_radius(parts: Sequence[RobotLink]) -> RollingLink:
 def _above_ground(
     links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink], unknown: Iterable[str]
 ) -> dict[str, RollingLink]:
-    """Return wheels for the links `unknown`: the radius is the height of the axle above the ground of
-    `wheels`.
-    """
+    """Return wheels for the links `unknown`, with the height of the axle above the ground as radius."""
     named = [name for name in unknown if name not in wheels and ROLLING_NAME.search(name)]
     if not wheels:
         return {}
@@ -484,8 +482,7 @@ def _springs(
     wheels: Mapping[str, RollingLink],
     free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return springs and dampers by joint, for all joints that allow a wheel to move vertically except
-    `free`.
+    """Return springs and dampers by joint: joints, except `free`, that let a wheel move vertically.
 
     Each spring carries its wheel's share of the weight. Each damper has half of the critical damping unless
     the file states a damping.

@@ -701,9 +701,7 @@ class _MjcfReader:
         return Mass(max(stated.mass, least_mass), stated.com, axes * moments @ axes.T)
 
     def _stated_mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
-        """Return the mass properties of a body in the zero configuration: those of <inertial>, or of its
-        geoms.
-        """
+        """Return the mass of a body in the zero configuration, from <inertial> or from the geoms."""
         inertial = body.find("inertial")
         where = f"body {body.get('name')!r}"
         if inertial is None and self.geoms == "false":
@@ -726,9 +724,7 @@ class _MjcfReader:
         return stated_mass(mass, tensor, principal)
 
     def _shape(self, attributes: Attributes, shape: LinkFrame, where: str) -> Mass:
-        """Return the mass properties of a geom of uniform density, in the zero configuration; `shape` is its
-        frame.
-        """
+        """Return the mass properties of a geom of uniform density with the frame `shape`."""
         # MuJoCo fits a shape with the attribute `mesh` to the mesh: its size is not in the file.
         kind = "mesh" if "mesh" in attributes else attributes.get("type", "sphere")
         # MuJoCo's default density is that of water, 1000 kg/m3.

@@ -55,9 +55,7 @@ centre of mass from the axle, over the radius.
 """
 
 NEGLIGIBLE_GYRATION = 1e-6
-"""Negative moments of inertia down to -mass times the square of this length (m) are round-off of CAD
-programs.
-"""
+"""Negative moments of inertia above -mass times the square of this length (m) are round-off errors."""
 
 MAX_STEM = 80
 """Length of a shortened name in characters; it leaves room for a suffix (`NAME_PATTERN` allows 100)."""
@@ -435,9 +433,7 @@ def _enlarged(surface: Any, growth: float) -> Any:
 def _masses(
     links: Sequence[RobotLink], body_of: Mapping[str, str], radii: Mapping[str, float]
 ) -> dict[str, Mass]:
-    """Return the mass properties of each body: the sum over its links. Almost symmetric wheels become
-    symmetric.
-    """
+    """Return the mass properties of each body, the sum of its links; nearly round wheels become round."""
     masses: dict[str, Mass] = {}
     for link in links:
         body = body_of[link.name]
@@ -613,9 +609,7 @@ def _new_names(names: Sequence[str], kind: str, reserved: Container[str]) -> dic
 
 
 def note_friction(where: str, friction: float, kind: str) -> float:
-    """Return the dry friction of a joint (N m or N); if nonzero, warn that the joint deflects while it
-    sticks.
-    """
+    """Return the dry friction of a joint (N m or N); warn that the sticking joint deflects."""
     if friction != 0.0:
         deflection = f"{StickingFriction.deflection:g} {'m' if kind == 'slide' else 'rad'}"
         warn_once(

@@ -16,9 +16,7 @@ from draisine.control.cmd_vel import CmdVel
 from draisine.interop.ros.messages import RosMessage, odometry_message
 
 UNMEASURED_VARIANCE = 1e6
-"""Variance (m2, rad2, m2/s2, rad2/s2) of components that planar odometry does not measure: practically
-infinite.
-"""
+"""Practically infinite variance (SI units) of components that planar odometry does not measure."""
 
 
 class WheelOdometry:

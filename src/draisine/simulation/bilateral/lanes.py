@@ -128,9 +128,7 @@ def _warn_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> Non
 
 
 def _check_redundant_rows(batch: Batch) -> None:
-    """Raise ParameterError if the redundancy of a constraint row depends on a parameter that differs among
-    the machines.
-    """
+    """Raise ParameterError if a varied parameter decides whether a constraint row is redundant."""
     if not batch.changed:
         return
     for row in batch.task.system.survey(batch.task.mode).redundant:
@@ -144,9 +142,7 @@ def _check_redundant_rows(batch: Batch) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """Many instances of a system (machines), with the same equations of motion and different states, inputs
-    and parameters.
-    """
+    """Many instances of a system (machines), with different states, inputs and parameters."""
 
     machine: ClosedForm
     tail: Floats  # (inputs and anchors, machines) inputs of the programs that follow y
@@ -156,9 +152,7 @@ class Fleet:
 
     @cached_property
     def floors(self) -> Floats:
-        """The smallest allowed magnitudes of the pivots, (pivots, machines); a machine with a smaller one
-        stops.
-        """
+        """The smallest allowed magnitudes of the pivots, (pivots, machines), before a machine stops."""
         return self.slack * self.machine.floors_for(self.values, self.frames)
 
     @cached_property
@@ -188,9 +182,7 @@ class Fleet:
         z: Floats,
         rule: FallRule | None = None,
     ) -> "tuple[Fleet, Floats]":
-        """Return a fleet with the given initial states (q, p, r, v; one column per machine), and its state
-        array y.
-        """
+        """Return a fleet, and the array y (n, machines) of its initial states q, p, r and v."""
         y = machine.enter_all(states, parameters, z)
         tail = np.vstack([inputs, _anchors(machine, y, parameters)])
         return cls(machine, tail, parameters, rule=rule), y
@@ -234,8 +226,7 @@ class Fleet:
     def single_error(
         self, y: Floats, end: Floats, stops: list[float], numerics: Numerics
     ) -> Floats:
-        """Return the largest difference between single and double precision in the final states of the first
-        block.
+        """Return the largest error of single precision in the final states of the first block.
 
         `y` and `end` are initial and final states (n, machines). Differences are relative to 1 + |exact|.
         """
@@ -246,9 +237,7 @@ class Fleet:
         return np.array(np.max(difference, where=np.isfinite(difference), initial=0.0))
 
     def record(self, y: Floats, stops: list[float], numerics: Numerics, take: "Take") -> None:
-        """Integrate all machines and pass all samples to `take`, in groups of blocks distributed over
-        threads.
-        """
+        """Integrate all machines in threads, and pass the samples to `take` in groups of blocks."""
         width = self._width
         count = y.shape[1]
         spans = _spans(stops, numerics)
@@ -301,9 +290,7 @@ class Fleet:
         )
 
     def observe(self, y: Floats, times: Floats) -> dict[str, Floats]:
-        """Return all outputs by name, one column per machine, at states y (n, machines) and times
-        (machines,), s.
-        """
+        """Return all outputs by name at states y (n, machines) and times (machines,), s."""
         machine = self.machine
         layout = machine.layout
         x = np.vstack([times, y, self.tail])
@@ -380,9 +367,7 @@ def _spans(stops: list[float], numerics: Numerics) -> list[Span]:
 
 
 def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
-    """Return the anchor points (3 pins, machines), m, of the pins: the initial positions of the contact
-    points.
-    """
+    """Return the anchor points (3 pins, machines), m, of the pins: their initial contact points."""
     pins = [k for k, c in enumerate(machine.system.model.contacts) if c.anchored]
     if not pins:
         return np.zeros((0, y.shape[1]))

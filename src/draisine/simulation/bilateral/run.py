@@ -229,9 +229,7 @@ class BilateralRun:
         return True
 
     def _make_problem(self) -> None:
-        """Make the initial value problem of the integrator; reuse the cached problem if the settings are
-        equal.
-        """
+        """Make the initial value problem of the integrator, or reuse the cached one."""
         machine = self.machine
         rate = machine.rate
         tail = np.concatenate([self.inputs, self.anchors])
@@ -311,9 +309,7 @@ class BilateralRun:
             self.change_pivots(t)
 
     def _pass_singular_shape(self, t: float, t1: float) -> float:
-        """Take one collocation step from time t (s) through a singular shape; return its end time (s), at
-        most t1.
-        """
+        """Take one step from time t (s) through a singular shape; return the end time (s), at most t1."""
         assert self.ahead is not None
         instant = self.ahead.t
         far = instant + max(instant - t, SINGULAR_STEP_LENGTH / 4)
@@ -396,8 +392,7 @@ class BilateralRun:
         return None if self.python_law is None else self.python_law.error
 
     def find_cause(self, status: int) -> str | None:
-        """Return why a run stopped, if the cause is a control law in Python, a singular shape or the tyre
-        loads.
+        """Return why a run stopped, if a law in Python, a singular shape or the tyre loads are the cause.
 
         Return None for other causes. `status` is the status of the integrator.
         """
@@ -456,8 +451,7 @@ class BilateralRun:
 
 
 def find_load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) -> str | None:
-    """Return why the equations of the tyre loads have no solution at state y and time t (s); None if they
-    have.
+    """Return why the tyre loads have no solution at state y and time t (s); None if they have one.
 
     Tyre forces and wheel loads are solved together. A run therefore also stops if these equations degenerate,
     although the constraint rows keep their rank.

@@ -51,8 +51,7 @@ class SingularShape:
 
 
 def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
-    """Return the first singular shape that the prescribed joints reach within `SEARCHED_TIME` after time t
-    (s).
+    """Return the first singular shape of the prescribed motion in `SEARCHED_TIME` after time t (s).
 
     Return None if there is no such shape, or if a joint is not prescribed.
     """

@@ -101,9 +101,7 @@ def _arc(
     inputs: Mapping[str, float] | None,
     nodes: list[tuple[Floats, Floats]],
 ) -> BilateralArc:
-    """Return a trajectory arc with all contacts closed, from samples and dense-output nodes in the user's
-    coordinates.
-    """
+    """Return the arc of samples and dense-output nodes in the user's coordinates, all contacts closed."""
     machine, input_values = system.machine(), system.inputs(inputs)
 
     def entered(states: Floats) -> Floats:

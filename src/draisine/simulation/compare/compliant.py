@@ -87,9 +87,7 @@ class HuntCrossley:
 
 @dataclass(frozen=True)
 class LankaraniNikravesh(HuntCrossley):
-    """The law of Hunt and Crossley with the loss factor 3 (1 - e^2) / (4 speed) (Lankarani and Nikravesh
-    1990).
-    """
+    """Hunt and Crossley's law with the loss factor 3 (1 - e^2) / (4 speed) (Lankarani, Nikravesh 1990)."""
 
     def loss(self, rate: float) -> float:
         """Return the ratio of damping force to spring force at an indentation rate (m/s)."""
@@ -130,7 +128,9 @@ def simulate_collision(
     from scipy.integrate import solve_ivp
 
     if not (mass > 0 and speed > 0):
-        raise ParameterError(f"collide: mass = {mass} kg and speed = {speed} m/s must be positive.")
+        raise ParameterError(
+            f"simulate_collision: mass = {mass} kg and speed = {speed} m/s must be positive."
+        )
 
     def motion(t: float, y: Floats) -> list[float]:
         return [y[1], -element.force(y[0], y[1]) / mass]

@@ -169,9 +169,7 @@ class _Process:
         return self.ending(Lam[::3], self.velocities(Lam)[:, 0], work, still, still)[0]
 
     def run(self, Lam: Floats) -> tuple[Floats, Floats]:
-        """Return impulses (3m), N s, and work (m), J, at the end of the phase that begins with the impulses
-        Lam.
-        """
+        """Return impulses (3m), N s, and work (m), J, at the end of the phase that begins with Lam."""
         work = np.zeros(self.count)
         self.tolerance = END_TOLERANCE * np.abs(self.distance(Lam, work))
         for _ in range(MAX_IMPACT_EVENTS):
@@ -214,9 +212,7 @@ class _Process:
     # --- the law of friction between rates
 
     def column(self, i: int, direction: Floats) -> Floats:
-        """Return the unit impulse (3m) of contact i that slips in a `direction` (2,): normal force and
-        friction.
-        """
+        """Return the unit impulse (3m) of contact i, which slips in a `direction` (2,), with friction."""
         size = math.hypot(1.0, self.mu[i])
         out = np.zeros(3 * self.count)
         out[3 * i] = 1.0 / size
@@ -270,8 +266,7 @@ class _Process:
         )
 
     def shares(self, mode: _Mode) -> Callable[[Floats], tuple[Floats, Floats]]:
-        """Return a function from slip directions (rad) to the rate of the impulses (3m) and the shares of the
-        pushed contacts.
+        """Return a function from slip directions (rad) to impulse rates (3m) and shares of pushed contacts.
 
         The function is valid while the mode lasts. The shares of redundant contacts are not unique; the
         function returns those nearest to the shares at the start of the mode.
@@ -330,7 +325,10 @@ class _Process:
             steps.append(10.0 * self.resolution(Lam) / fastest if fastest > 0.0 else math.inf)
         x = min(steps)
         if math.isinf(x):
-            raise ContactSetError("An impact with friction does not end: its contacts jam.")
+            raise ContactSetError(
+                "An impact with friction does not end: friction presses the contacts together (Painlevé "
+                "paradox). Use a smaller mu, or the impact model 'moreau'."
+            )
         return Lam + x * mode.rate, work + dP * (un * x + 0.5 * dun * x * x)
 
     def _advance_turning(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
@@ -466,9 +464,15 @@ def _integrate_to_event(
         before = solver.y
         solver.step()
     else:
-        raise ContactSetError("An impact with friction neither ends nor comes to rest.")
+        raise ContactSetError(
+            f"An impact with friction did not end within {MAX_IMPACT_STEPS} integration steps. Use a "
+            "smaller mu, or the impact model 'moreau'."
+        )
     if solver.t_old is None or solver.status != "running":
-        raise ContactSetError("An impact with friction does not end: its contacts jam.")
+        raise ContactSetError(
+            "An impact with friction does not end: friction presses the contacts together (Painlevé "
+            "paradox). Use a smaller mu, or the impact model 'moreau'."
+        )
     begin = solver.t_old
     end = solver.t
     dense = solver.dense_output()

@@ -89,7 +89,10 @@ class _SupportedImpact:
             # Friction may press the striking contact down until its slip ends.
             step = min(step, left / growth if growth > 0.0 else math.inf)
             if math.isinf(step):
-                raise ContactSetError("An impact with friction does not end: its contacts jam.")
+                raise ContactSetError(
+                    "An impact with friction does not end: friction presses the contacts together (Painlevé "
+                    "paradox). Use a smaller mu, or the impact model 'moreau'."
+                )
             if turns:
                 rate = self.rate(u + 0.5 * step * du)
             Lam = Lam + step * rate
@@ -146,9 +149,7 @@ class _SupportedImpact:
         return basis @ lam
 
     def step_length(self, u: Floats, du: Floats) -> tuple[float, bool]:
-        """Return the step to the next event of a slip or a support, from velocities u and rates du (3m), and
-        whether a slip turns.
-        """
+        """Return the step to the next event from velocities u and rates du (3m), and whether a slip turns."""
         steps = [math.inf]
         turns = False
         slip = u.reshape(-1, 3)[:, 1:]

@@ -11,9 +11,7 @@ from draisine.simulation.impacts._sequence import SequentialImpact
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses (3m), N s; the normal ones are (1 + e) times those of the compression, eq.
-    [keller].
-    """
+    """Return impulses (3m), N s, with (1 + e) times the normal ones of the compression, eq. [keller]."""
     compressed = compress_group(W, u, mu)
     end = (1.0 + e) * compressed[0][::3]
 

@@ -47,7 +47,7 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
 def check_restitution(normal: float) -> None:
     """Raise ParameterError if a coefficient of restitution is not in [0, 1]."""
     if not 0 <= normal <= 1:
-        raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
+        raise ParameterError(f"restitution: normal = {normal} must be in [0, 1].")
 
 
 def prepare_contact_impulses(

@@ -23,10 +23,11 @@ def impact(given: ImpactProblem, *, normal: float = 1.0, tangential: float = 1.0
     """
     if not (0 <= normal <= 1 and -1 <= tangential <= 1):
         raise ParameterError(
-            f"restitution: normal = {normal}, tangential = {tangential}; "
-            "take them from [0, 1] and [-1, 1]."
+            f"restitution: normal = {normal} must be in [0, 1], and tangential = {tangential} in [-1, 1]."
         )
     if any(not np.isinf(k.mu) and k.mu > 0 for k in given.contacts):
-        raise ParameterError("newton: wheels with a finite mu need the impact model 'moreau'.")
+        raise ParameterError(
+            "The impact model 'newton' has no Coulomb friction; use 'moreau' with a finite mu."
+        )
     E = np.array([normal, tangential, tangential])
     return solve_impact(given, lambda contact: E if given.rebounds(contact) else np.zeros(3))

@@ -15,5 +15,7 @@ from draisine.simulation.contact.event_driven.impact import ImpactSolver, resolv
 def impact(given: ImpactProblem) -> Selection:
     """Return speeds v+ and impulses of an impact with C v+ = 0 at the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in given.contacts):
-        raise ParameterError("plastic: wheels with a finite mu need the impact model 'moreau'.")
+        raise ParameterError(
+            "The impact model 'plastic' has no Coulomb friction; use 'moreau' with a finite mu."
+        )
     return solve_impact(given, lambda contact: np.zeros(3))

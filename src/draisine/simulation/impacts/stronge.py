@@ -12,9 +12,7 @@ from draisine.simulation.impacts._sequence import SequentialImpact
 
 
 def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
-    """Return the impulses (3m), N s, such that restitution returns e^2 of the compression work, eq.
-    [stronge].
-    """
+    """Return impulses (3m), N s, that regain e^2 of the compression work, eq. [stronge]."""
     compressed = compress_group(W, u, mu)
     returned = -e * e * compressed[1]
 

@@ -75,5 +75,7 @@ class PythonRate:
         )
         commands, rates = call_law(self.law, make_readings(moving, t), parts["z"][model.memory :])
         if len(rates) != self.states:
-            raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
+            raise ModelError(
+                f"law: it returns {len(rates)} rates for {self.states} states; return one rate for each."
+            )
         return machine.system.inputs(commands), np.asarray(rates, dtype=float)

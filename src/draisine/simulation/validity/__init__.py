@@ -1,5 +1,4 @@
-"""Physical validity of a run: signs of normal forces, friction limits, drift of energy and constraints,
-falls.
+"""Physical validity of a run: normal forces, friction limits, drift of energy and constraints, falls.
 
 - `record`: the record `Validity` of every run.
 - `assess`: computation of this record from the dense output of a run.

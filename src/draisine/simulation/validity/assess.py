@@ -111,9 +111,7 @@ def assess_validity(run: "Trajectory") -> Validity:
 
 
 def require_valid(run: "Trajectory") -> None:
-    """Raise ValidityError if a run is physically invalid; `partial` of the error is the valid part of the
-    run.
-    """
+    """Raise ValidityError if a run is physically invalid; its `partial` is the valid part of the run."""
     breaks = run.validity.breaks
     if breaks:
         what, t = next(iter(breaks.items()))
@@ -279,9 +277,7 @@ def _friction_demand(
 
 
 def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats | float:
-    """Return the friction coefficient of a wheel: one value, or one per time if `mu` depends on the wheel or
-    the ground feature.
-    """
+    """Return the friction coefficient of a wheel: one value, or one per time if `mu` is a mapping."""
     if not isinstance(options.mu, Mapping):
         return options.friction(wheel, "")
     mu_of_arcs = []
@@ -397,9 +393,7 @@ def _energy_drift(
 
 
 def conserves_energy(model: Model) -> bool:
-    """Return whether the energy of a system without inputs is conserved: no dissipation, no prescribed
-    joints.
-    """
+    """Return whether a system without inputs conserves energy: no dissipation, no prescribed joints."""
     driven = any(joint.motion is not None or joint.damper for joint in model.joints)
     dragged = any(body.drag is not None for body in model.bodies)
     return not (driven or dragged or model.elements or model.ground is not None)
@@ -432,8 +426,7 @@ def _between_events(run: "Trajectory", intervals: Sequence[ObservedArc]) -> list
 def _constraint_drift(
     run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float, float | None]:
-    """Return the largest violation of a constraint on the configuration, and the first time (s) beyond its
-    bound.
+    """Return the largest violation of a configuration constraint, and the first time (s) beyond the bound.
 
     Without drift correction, contacts constrain velocities only and keep their initial gaps; these are
     subtracted.
@@ -472,9 +465,7 @@ def _grazes(run: "Trajectory") -> list[str]:
 
 
 def _equal_curvatures(intervals: Sequence[ObservedArc], model: Model) -> Iterator[str]:
-    """Yield wheel and time (s) of the first contact of each wheel with smooth ground of almost equal
-    curvature.
-    """
+    """Yield wheel and time (s) of the first contact of each wheel with ground of almost equal curvature."""
     for k, contact in enumerate(model.contacts):
         for interval in intervals:
             convexity = interval.seen.get("convexity")

@@ -67,8 +67,7 @@ class FallRule:
         return self.watches and bool(self.margin(after) < min(0.0, float(self.margin(before))))
 
     def watch(self, axes: Floats) -> Floats:
-        """Return the fall conditions as the array `Problem.watch` of an integrator; empty without a
-        condition.
+        """Return the fall conditions as the array `Problem.watch`; empty without a condition.
 
         `axes` (3, 3, ...) is the rotation of the internal base frame in the zero configuration.
         """

@@ -120,8 +120,7 @@ def crossing_time(t: Floats, margin: Floats) -> float | None:
 
 
 def crossing_times(t: Floats, margin: Floats) -> Floats:
-    """Return the first time (s) at which the margin of each run becomes negative, (runs,); NaN if it does
-    not.
+    """Return the first time (runs,), s, at which each margin becomes negative; NaN if it does not.
 
     `t` (s) and `margin` are (runs, samples). A parabola through the first negative sample and the two samples
     before interpolates the margin; a line if there is only one sample before.

@@ -90,9 +90,7 @@ class ObservedArc:
         return np.flatnonzero(~(least > span)).tolist()
 
     def pushes(self, contacts: Sequence[int]) -> Floats:
-        """Return the forces (N) of the contacts with the given indices: (normal/along/across, contacts,
-        times).
-        """
+        """Return the forces (3, contacts, times), N, of contacts: normal, along, across."""
         forces = self.seen["forces"]
         by_contact = forces.reshape(-1, 3, forces.shape[1])
         # All contacts in order, the usual selection, need no copy.

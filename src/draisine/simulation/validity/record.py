@@ -67,8 +67,7 @@ class TimeStepped:
 
 @dataclass(frozen=True)
 class Validity:
-    """Physical validity of a run: times (s) at which faults begin (None if never), largest violations, and
-    notes.
+    """Physical validity of a run: start times of faults (s, None if never), largest violations, and notes.
 
     It is assessed on the dense output of the integrator, and therefore does not depend on the sample times.
     """

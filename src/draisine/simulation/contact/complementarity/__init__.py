@@ -1,7 +1,8 @@
-"""Solvers of the contact problem: find the closed contacts, which of them stick or slide, and their forces
-(at acceleration level) or impulses (at impulse level).
+"""Solvers of the contact problem.
 
-All solvers use the equations of motion with constraint rows, M x = f + G' lam and C x = c, and Coulomb's law.
+The contact problem asks which contacts are closed, which of these stick or slide, and for the contact forces
+(at acceleration level) or impulses (at impulse level). All solvers use the equations of motion with
+constraint rows, M x = f + G' lam and C x = c, and Coulomb's law.
 
 - `linear`: products, orthonormal bases and linear systems of small dense matrices.
 - `saddle_point`: motion and multipliers of a given set of constraint rows, which may be redundant.

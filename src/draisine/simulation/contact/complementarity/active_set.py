@@ -1,16 +1,15 @@
-"""The active set of contacts: those that stay closed, with non-negative forces and separations, at
-acceleration and at impulse level.
+"""The active set: the closed contacts among touching ones, at acceleration and at impulse level.
 
-Problem. Contacts touch, each with up to three constraint rows. Find the set of closed contacts such that in
-the saddle-point system with their rows
+Problem. Several contacts touch, each with up to three constraint rows. Find the set of closed contacts such
+that in the saddle-point system with the rows of the closed contacts
 
     no closed contact pulls:       lam_n >= 0
     no open contact approaches:    C_n x >= level of the contact (`Choice.level`)
 
-This generalises the prediction and correction of the thesis (remark 3.6): a released contact must also
-separate.
+This generalises the prediction and correction of the thesis (remark 3.6) by the
+condition that a released contact must separate.
 
-Method. For up to `MAX_ENUMERATED` contacts all sets are tried, the largest first, so that the result does not
+Method. For up to `MAX_ENUMERATED` contacts all sets are tried, the largest first. The result then does not
 depend on the order of the contacts. For more contacts the set is found by block principal pivoting (Judice
 and Pires 1994, doi:10.1016/0305-0548(94)90106-6): all contacts that pull or approach are exchanged between
 the open and the closed contacts at once; if their number does not decrease, one contact at a time is
@@ -73,31 +72,37 @@ MAX_TRIALS = 2**MAX_ENUMERATED
 """Largest number of contact sets that are tried; block principal pivoting needs about ten."""
 
 STICKING_RESIDUAL = 1e-12
-"""Residual of a redundant row, relative to the largest motion without contact forces, up to which all
-contacts can stick at once.
+"""Largest residual of redundant rows at which all contacts can stick at once.
+
+It is relative to the largest acceleration or velocity of the rows without contact forces.
 """
 
 BLOCK_EXCHANGES = 3
-"""Number of block exchanges without progress, after which block principal pivoting exchanges one contact at a
-time (Murty's rule).
+"""Number of block exchanges without progress before block principal pivoting exchanges single contacts.
+
+Single exchanges (Murty's rule) end cycles, but are slower.
 """
 
 IMPACT_RESOLUTION = 1e-9
-"""Relative resolution of the results of an impact: approach velocities below this fraction of the fastest
-approach before the impact, and pulling impulses below this fraction of the momentum before it, count as zero.
+"""Relative resolution of the results of an impact.
+
+Approach velocities count as zero below this fraction of the largest contact velocity before the impact,
+negative normal impulses below this fraction of the largest momentum before it.
 """
 
 EQUAL_NORM = 1e-9
 """Relative difference below which two kinetic norms x' M x count as equal."""
 
 EQUAL_SPEED_CHANGE = 1e-6
-"""Relative difference below which two changes of speeds count as equal. It is at least the square root of
-`EQUAL_NORM`, because a norm is stationary at its extremum.
+"""Relative difference below which two changes of speeds count as equal.
+
+It is much larger than `EQUAL_NORM`: a norm is stationary at its extremum, and differs only to second order.
 """
 
 INCONSISTENT_SLIP = 1e-6
-"""Largest difference between the free accelerations of redundant contacts that come to rest, as a fraction of
-the largest acceleration; a larger difference is not a rounding error and is not removed.
+"""Largest inconsistency of the free accelerations of redundant contacts that is removed.
+
+It is a fraction of the largest acceleration. A larger inconsistency is not a rounding error.
 """
 
 
@@ -105,7 +110,7 @@ the largest acceleration; a larger difference is not a rounding error and is not
 class Candidate:
     """A touching contact that may be closed or open after an event."""
 
-    key: Key
+    key: Key  # names of wheel and ground feature
     C: Floats  # (3, n) contact Jacobian: rows normal, along, across
     c: Floats  # (3) targets of the rows at acceleration level, m/s^2
     b: Floats  # (3) velocity of the ground, m/s
@@ -128,10 +133,10 @@ class Candidate:
         return self.C[: self.rows]
 
     def column(self, v: Floats) -> Floats:
-        """Return the generalised forces of unit multipliers of the contact's constraint rows, as columns (n,
-        rows).
+        """Return the generalised forces (n, rows) of unit multipliers of the constraint rows.
 
-        The column of a sliding contact contains the friction force against its slip at the speeds v.
+        The column of the normal row includes tyre lift and, for a sliding contact, friction against the slip
+        at the speeds v (n).
         """
         out = self.held.T.copy()
         out[:, 0] += self.lift
@@ -144,23 +149,25 @@ class Candidate:
 
 
 RESTING_APPROACH = 1e-9
-"""Approach velocity, as a fraction of the largest contact velocity, below which a contact counts as resting.
-After projection, closed contacts approach with about 1e-15, and Poisson's expansion must not depend on the
-sign of this rounding error.
+"""Approach velocity, as a fraction of the largest contact velocity, below which a contact rests.
+
+After projection, closed contacts approach with about 1e-15 of this velocity. Poisson's expansion must not
+depend on the sign of this rounding error.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImpactProblem:
-    """Mass matrix, contacts and speeds before an impact, from which the speeds after it are computed.
+    """The data of an impact: mass matrix, contacts, and speeds before the impact.
 
-    `resolution` is "complete", with impulses as unknowns, (3.17)-(3.24), which allows massless bodies, or
-    "reduced", by projection on the speeds that the contacts leave free, (3.25)-(3.30).
+    `resolution` is "complete" or "reduced". In the complete resolution, (3.17)-(3.24) of the thesis, the
+    impulses are unknowns, and bodies may be massless. The reduced resolution, (3.25)-(3.30), projects onto
+    the speeds that satisfy the contact constraints.
     """
 
     M: Floats  # (n, n) mass matrix
     held: Floats  # (m, n) constraint rows without velocity change: prescribed joints, couplings
-    contacts: Sequence[Candidate]
+    contacts: Sequence[Candidate]  # touching contacts
     v: Floats  # (n) speeds before the impact
     rest_speed: float = 0.0  # m/s, approach velocity below which a contact does not rebound
     resolution: str = "complete"
@@ -176,19 +183,17 @@ class ImpactProblem:
 class Trial:
     """A trial of the active-set search: one set of closed contacts with the resulting motion and forces."""
 
-    closed: tuple[Key, ...]
+    closed: tuple[Key, ...]  # names of the closed contacts
     # normal, along and across force (N) or impulse (N s) of each closed contact
     pushes: dict[Key, Floats]
     # normal velocity (m/s) or acceleration (m/s^2) of each open contact
     separations: dict[Key, float]
-    result: Floats  # speeds or accelerations
+    result: Floats  # (n) speeds after the impact, or accelerations
     admissible: bool  # whether no closed contact pulls and no open contact approaches
 
     @property
     def refusal(self) -> str:
-        """The reason why a trial is not admissible: the contact that would pull, or the contact that would
-        penetrate.
-        """
+        """The reason why the trial is not admissible, as text: the contact that would pull or penetrate."""
         held = " and ".join(":".join(key) for key in self.closed) or "none"
         pull = min(self.pushes, key=lambda key: float(self.pushes[key][0]), default=None)
         sink = min(self.separations, key=lambda key: self.separations[key], default=None)
@@ -211,9 +216,10 @@ class Selection:
 
 
 class Choice(NamedTuple):
-    """The contact problem without friction limits, for up to k contacts, with the arrays of its solver.
+    """The contact problem without friction limits, for up to k contacts, with the arrays of the solver.
 
-    The motion x satisfies M x = right + (forces of the closed contacts and of the equality rows).
+    The motion x (accelerations, or changes of speeds) satisfies M x = right + forces of the closed contacts
+    and of the equality rows.
     """
 
     n: int  # number of speeds
@@ -232,7 +238,7 @@ class Choice(NamedTuple):
     wheels: Integers  # (k) index of the wheel of each contact
     avoid: Integers  # (k) 1 if a contact has just lost its load and should stay open if possible
     closed: Integers  # (k) 1 for the closed contacts of the present trial
-    normals: Integers  # (k) index of the normal multiplier of each closed contact
+    normals: Integers  # (k) row of the normal multiplier of each closed contact in `system`
     trials: Floats  # all trials, one after the other, in the layout of `trial_layout`
     x: Floats  # (n) motion; shares its memory with `system.x`
     system: SaddlePoint  # rows of the closed contacts, then the equality rows
@@ -275,8 +281,10 @@ def make_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None
 
 @routine
 def share_pulls(g: Choice, count: int) -> None:
-    """Change redundant multipliers along null vectors by the smallest amount after which none of the first
-    `count` normal multipliers pulls, if such multipliers exist.
+    """Change redundant multipliers by the smallest amount after which no closed contact pulls, if possible.
+
+    The change is along null vectors, without effect on the constraints. `count` is the number of closed
+    contacts.
     """
     p = g.system
     spare = find_null_space(p)
@@ -288,7 +296,10 @@ def share_pulls(g: Choice, count: int) -> None:
 
 @routine
 def solve_set(g: Choice, reduced: int) -> SaddleStatus:
-    """Solve the saddle-point system for motion and multipliers of the contacts that are marked as closed."""
+    """Solve for motion and multipliers with the contacts that `closed` marks; return the status.
+
+    `reduced` is 1 for the reduced resolution, 0 for the complete one.
+    """
     p = g.system
     n = g.n
     row = 0
@@ -315,10 +326,10 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
 
 @routine
 def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int) -> SaddleStatus:
-    """Solve for the contacts that are marked as closed, and write the result to `trial`: the set, whether it
-    is admissible, motion, multipliers (three per contact) and separations. Return the status of the solution.
+    """Solve for the contact set that `closed` marks, and write the result to `trial`; return the status.
 
-    Multipliers below -`pull` and separations below -`sinking` make the set inadmissible.
+    The layout of `trial` is `trial_layout`. Normal multipliers below -`pull` and separations below -`sinking`
+    make the set inadmissible.
     """
     count = g.sizes[CONTACTS]
     n = g.n
@@ -342,10 +353,10 @@ def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int)
 
 @routine
 def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, most: int) -> int:
-    """Return the number of inadmissible contacts of a trial: closed ones that pull and open ones that
-    approach.
+    """Return the number of contacts of a trial that violate a condition, and exchange up to `most` of them.
 
-    Up to `most` of them are exchanged between the open and the closed contacts, those of largest index first.
+    These are closed contacts that pull and open contacts that approach. A closed contact becomes open and an
+    open one closed, beginning with the largest index.
     """
     count = g.sizes[CONTACTS]
     push = trial[1 + count + g.n :]
@@ -362,7 +373,7 @@ def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, mos
 
 @cache
 def trial_layout(n: int, count: int) -> Layout:
-    """Return the layout of the array of one trial, for n speeds and `count` contacts."""
+    """Return the layout of one trial in `Choice.trials`, for n speeds and `count` contacts."""
     return Layout(
         {"closed": count, "admissible": 1, "x": n, "multipliers": 3 * count, "separations": count}
     )
@@ -376,9 +387,7 @@ def trial_offset(g: Choice, k: int) -> int:
 
 @routine
 def multiplier_offset(g: Choice, k: int) -> int:
-    """Return the offset of the multipliers of trial k in `Choice.trials`; its motion is stored right before
-    them.
-    """
+    """Return the offset of the multipliers of trial k in `Choice.trials`; the motion (n) precedes them."""
     return trial_offset(g, k) + 1 + g.sizes[CONTACTS] + g.n
 
 
@@ -401,7 +410,7 @@ def mark_closed(g: Choice, which: int) -> None:
 
 @routine
 def mark_set(g: Choice, mask: int) -> None:
-    """Mark a set of contacts as closed, given as a bit mask; the lowest bit belongs to the last contact."""
+    """Mark the contacts of a bit mask as closed; the lowest bit belongs to the last contact."""
     rest = mask
     for k in range(g.sizes[CONTACTS] - 1, -1, -1):
         g.closed[k] = rest % 2
@@ -420,7 +429,7 @@ def closes_wheel_twice(g: Choice) -> bool:
 
 @routine
 def kinetic_norm(g: Choice, which: int) -> float:
-    """Return the kinetic norm x' M x of the motion of a trial."""
+    """Return the kinetic norm x' M x of the motion x of trial `which`."""
     x = g.trials[multiplier_offset(g, which) - g.n :]
     total = 0.0
     for i in range(g.n):
@@ -438,14 +447,17 @@ def is_same_motion(g: Choice, one: int, other: int) -> bool:
 
 @routine
 def choose_set(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
-    """Return the index of the admissible trial by enumeration of contact sets, or -1 if no set is admissible.
+    """Return the index of the admissible contact set (trial), by enumeration; -1 if there is none.
 
-    If several sets are admissible, a set in which no wheel has redundant contacts is preferred, then a set
-    without the contacts to avoid, then the largest set. Unless `every` set is to be tried, the search stops
-    at the first set that no later set can precede. If every set is tried, the result does not depend on the
-    order of the contacts: of sets of the same size the one with the largest change of speeds in the kinetic
-    norm is chosen (with one coefficient of restitution it dissipates most), and -1 is returned if several
-    different changes are equally large (mirror images).
+    Of several admissible sets, a set in which no wheel has redundant contacts is preferred, then a set
+    without the contacts in `avoid`, then the largest set. If `every` is 0, the search stops at the first set
+    that no later set can precede.
+
+    If `every` is 1, the result does not depend on the order of the contacts. Of sets of the same size, the
+    one with the largest change of speeds in the kinetic norm is chosen; with one coefficient of restitution
+    it dissipates most. If several different changes are equally large (mirror images), the result is -1.
+
+    `pull` and `sinking` are the tolerances of `try_set`; `reduced` is 1 for the reduced resolution.
     """
     if g.sizes[CONTACTS] > MAX_ENUMERATED:
         return choose_by_pivoting(g, pull, sinking, reduced)
@@ -492,8 +504,9 @@ def choose_set(g: Choice, pull: float, sinking: float, every: int, reduced: int)
 
 @routine
 def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> int:
-    """Return the index of the admissible trial by block principal pivoting, or -1 if none of `MAX_TRIALS`
-    sets is admissible. The first set contains all contacts except those to avoid.
+    """Return the index of the admissible contact set, by block principal pivoting; -1 if none is found.
+
+    The first set contains all contacts except those in `avoid`. At most `MAX_TRIALS` sets are tried.
     """
     count = g.sizes[CONTACTS]
     for k in range(count):
@@ -525,8 +538,9 @@ def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> 
 
 @routine
 def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
-    """Write the Delassus matrix W and the free motion b of all contacts to the friction problem
-    u = W lam + b. Return False if the mass matrix is singular for a motion that the constraints allow.
+    """Write Delassus matrix W and free motion b of all contacts to the friction problem u = W lam + b.
+
+    Return False if the mass matrix is singular for a motion that the constraints allow.
     """
     write_friction_rows(g, law)
     return write_delassus(g.system, g.holds, law.W, law.b)
@@ -553,8 +567,10 @@ def write_friction_rows(g: Choice, law: FrictionProblem) -> None:
 
 @routine
 def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
-    """Project the free motion b onto the motions that are possible for redundant contacts. Contacts that come
-    to rest slip at slightly different speeds, and no contact force can remove the difference.
+    """Project the free motion b onto the motions that redundant contacts allow, if it is nearly one of them.
+
+    Redundant contacts that come to rest slip at slightly different speeds. No contact force can remove the
+    difference.
     """
     size = law.sizes[1]
     nearest = g.system.work[size * (g.n + size) :]
@@ -566,9 +582,10 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
 
 @routine
 def hold_all_contacts(g: Choice, law: FrictionProblem) -> bool:
-    """Solve the saddle-point system of all contact rows; return whether the forces of minimum norm push and
-    lie within their friction cones, so that all contacts stick. The friction problem of many contacts costs
-    much more than this system.
+    """Try to make all contacts stick: solve the saddle-point system of all contact rows.
+
+    Return whether the forces of minimum norm push and lie within their friction cones. The friction problem
+    of many contacts takes much longer than this system.
     """
     p = g.system
     write_friction_rows(g, law)
@@ -591,11 +608,10 @@ def hold_all_contacts(g: Choice, law: FrictionProblem) -> bool:
 
 @routine
 def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
-    """Solve Coulomb's law, eq. [coulomb], for the contact forces (`law.new`) and the accelerations (`g.x`).
-    Return 1 if no forces satisfy the law.
+    """Solve Coulomb's law, eq. [coulomb], for contact forces `law.new` (N) and accelerations `g.x`.
 
-    Contacts without slip open, roll or begin to slip; contacts that slip already have friction against their
-    slip.
+    Contacts without slip open, roll or begin to slip. Sliding contacts have friction against their slip.
+    Return 0, or 1 if no forces satisfy the law.
     """
     if g.sizes[CONTACTS] > MAX_ENUMERATED and hold_all_contacts(g, law):
         return 0
@@ -610,7 +626,7 @@ def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
 
 @routine
 def apply_friction_forces(g: Choice, law: FrictionProblem) -> None:
-    """Write the motion x under the forces of the friction problem; call `write_friction_problem` first."""
+    """Compute the motion `g.x` under the forces `law.new`; call `write_friction_problem` first."""
     apply_multipliers(g.system, g.holds, law.new)
 
 
@@ -618,10 +634,15 @@ def apply_friction_forces(g: Choice, law: FrictionProblem) -> None:
 
 
 def solve_impact(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> Selection:
-    """Return the active set after an impact, in which all impulses and separations are non-negative.
+    """Return the active set of an impact, with non-negative normal impulses and separation velocities.
 
-    Closed contacts satisfy Newton's law of restitution, `C v+ - b = -E (C v- - b)`, with the coefficients of
-    restitution E of each contact.
+    Closed contacts satisfy Newton's law of restitution, C v+ - b = -E (C v- - b). `restitution` returns the
+    coefficients E (3) of a contact: normal, along, across.
+
+    Raises
+    ------
+    ContactSetError
+        If no contact set is admissible, or if several sets are equally admissible.
     """
     contacts = given.contacts
     v = given.v
@@ -658,9 +679,9 @@ def read_trials(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> 
 
 
 class Trials(Sequence[Trial]):
-    """Sequence of the trials of an active-set search, one row of numbers per trial.
+    """Sequence of the trials of an active-set search, from an array with one row per trial.
 
-    A `Trial` is constructed only when it is read, because most trials never are.
+    A `Trial` is constructed when it is read. Most trials are never read.
     """
 
     def __init__(self, rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0) -> None:
@@ -691,7 +712,7 @@ class Trials(Sequence[Trial]):
 
 
 def make_contact_set_error(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetError:
-    """Return the error for contacts of which no set is admissible, or several sets are equally admissible."""
+    """Return the error of an impact: no contact set is admissible, or several sets are equally admissible."""
     admissible = [trial for trial in trials if trial.admissible]
     if admissible:
         sets = " or ".join(" and ".join(map(":".join, trial.closed)) for trial in admissible)

@@ -1,17 +1,16 @@
-"""Coulomb's law at several contacts at once: between velocities and impulses, or between accelerations and
-forces.
+"""Coulomb's law at several contacts at once, between velocities and impulses or accelerations and forces.
 
 Problem. For k contacts find lam (normal, along, across of each) with u = W lam + b and, at each contact,
 
     0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,   lam_t opposed to u_t if it is at the limit
 
 eq. [coulomb]. W is the Delassus matrix and b the motion without contact forces. A contact that slides already
-has only its normal row, and W contains its friction; W is then not symmetric, and there may be no solution
-(Painleve paradox) or several.
+has only a normal row, and W contains the friction of this contact. W is then not symmetric, and there may be
+no solution (Painleve paradox) or several.
 
 Method.
 
-1. `try_sticking`: if all contacts are pressed and forces exist with which none slips, use these forces.
+1. `try_sticking`: if all contacts are pressed and can stick, use the sticking forces.
 2. `sweep_jacobi`: Jacobi sweeps with the exact solution of one contact, which preserve symmetry. Every few
    sweeps `propose_statuses` derives from the iterate which contacts are open, stick or slide, and
    `solve_for_statuses` solves exactly for these statuses, by Newton's method in the slip directions.
@@ -19,8 +18,8 @@ Method.
    contacts, use the iteration of `impulses`.
 4. `try_all_statuses`: as the last resort, try all combinations of open, sticking and sliding contacts.
 
-Forces that are not unique are chosen by `sharing.share_redundant_forces`: minimum norm, no pull, and a
-friction margin.
+If the forces are statically indeterminate, `sharing.share_redundant_forces` chooses forces of minimum norm
+without pull and with a friction margin.
 """
 
 from collections.abc import Sequence
@@ -67,24 +66,24 @@ MAX_DIRECTIONS = 32
 """Largest number of initial slip directions of a contact if all status combinations are tried."""
 
 STICKING_SLIP = 1e-9
-"""Slip, as a fraction of the largest free motion, below which a contact sticks if sticking forces exist."""
+"""Slip, relative to the largest entry of b, below which a contact sticks if sticking forces exist."""
 
 MAX_NEWTON_STEPS = 16
 """Largest number of Newton steps in the slip directions."""
 
 ACCEPTED_RESIDUAL = 1e-6
-"""Residual of Coulomb's law, relative to the largest free motion, up to which the result of the impulse
-iteration is accepted although no exact solution for its statuses exists.
+"""Largest residual of Coulomb's law, relative to the largest entry of b, of an accepted impulse iteration.
+
+The result is accepted even if there is no exact solution for the statuses of this iteration.
 """
 
 MAX_SLIP_RATIO = 1e6
-"""Ratio of slip to friction force, as a multiple of the largest entry of W, above which it counts as
-infinite.
-"""
+"""Largest ratio of slip to friction force, over the largest entry of W; a larger ratio is infinite."""
 
 MIN_SLIP_RATIO = 1e-4
-"""Ratio of slip to friction force, as a fraction of the largest entry of W, below which it counts as zero:
-other contacts prevent motion across the slip direction.
+"""Smallest ratio of slip to friction force, over the largest entry of W.
+
+At a smaller ratio, other contacts prevent motion across the slip direction.
 """
 
 COS_DIRECTION_STEP = cos(2.0 * pi / MAX_DIRECTIONS)
@@ -103,9 +102,7 @@ class FrictionContact:
 
 
 class FrictionProblem(NamedTuple):
-    """Friction problem u = W lam + b of up to k contacts under Coulomb's law, with up to m = 3 k rows, and
-    the scratch arrays of its solver.
-    """
+    """Friction problem u = W lam + b of up to k contacts with up to m = 3 k rows, with scratch arrays."""
 
     # (3) number of contacts, of rows of W, and of redundant load distributions
     sizes: Integers
@@ -146,11 +143,10 @@ def is_sliding(g: FrictionProblem, k: int) -> bool:
 
 @routine
 def solve_isolated_contact(g: FrictionProblem, k: int, new: Floats) -> bool:
-    """Solve Coulomb's law at contact k while the forces of the other contacts stay fixed. Return whether a
-    solution exists.
+    """Solve Coulomb's law for the force `new` (3) of contact k, with fixed forces of the other contacts.
 
-    The contact's own block of W is multiplied by the number of contacts, so that simultaneous changes of all
-    contacts do not overshoot.
+    The block of W of this contact is multiplied by the number of contacts, so that simultaneous changes of
+    all contacts do not overshoot. Return whether a solution exists.
     """
     n = g.sizes[1]
     first = g.first_row[k]
@@ -175,8 +171,10 @@ def solve_isolated_contact(g: FrictionProblem, k: int, new: Floats) -> bool:
 
 @routine
 def sweep_jacobi(g: FrictionProblem) -> float:
-    """Solve each contact with the previous forces of the others, which preserves symmetry. Return the largest
-    change of u, or -1 if a contact has no solution.
+    """Solve Coulomb's law at each contact with the previous forces of the others (one Jacobi sweep).
+
+    The simultaneous update preserves the symmetry of a system. Return the largest change of u, or -1 if a
+    contact has no solution.
     """
     n = g.sizes[1]
     exists = True
@@ -196,9 +194,7 @@ def sweep_jacobi(g: FrictionProblem) -> float:
 
 @routine
 def find_redundant_loads(g: FrictionProblem) -> None:
-    """Compute the normal load distributions that have no effect on the motion, as orthonormal columns of
-    `spare`.
-    """
+    """Compute an orthonormal basis `spare` (columns) of the normal loads without effect on the motion."""
     n = g.sizes[1]
     count = g.sizes[0]
     loads = g.room[0:]
@@ -213,9 +209,7 @@ def find_redundant_loads(g: FrictionProblem) -> None:
 
 @routine
 def minimise_load_norm(g: FrictionProblem) -> None:
-    """Replace statically indeterminate normal loads by those of minimum norm, if all contacts still push
-    then.
-    """
+    """Replace statically indeterminate normal loads by loads of minimum norm, unless a contact then pulls."""
     count = g.sizes[0]
     spare = g.sizes[2]
     redundant = g.room[0:]
@@ -237,10 +231,10 @@ def minimise_load_norm(g: FrictionProblem) -> None:
 
 @routine
 def solve_friction_law(g: FrictionProblem, tolerance: float) -> int:
-    """Solve Coulomb's law for the forces `new` and the statuses of all contacts; return 1 if no solution is
-    found.
+    """Solve Coulomb's law for the forces `new` and the statuses of all contacts.
 
-    Jacobi sweeps end when u changes by less than `tolerance` times the largest free motion.
+    Jacobi sweeps end when u changes by less than `tolerance` times the largest entry of b. Return 0, or 1 if
+    no solution is found.
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
@@ -268,8 +262,9 @@ def solve_friction_law(g: FrictionProblem, tolerance: float) -> int:
 
 @routine
 def try_sticking(g: FrictionProblem, scale: float) -> bool:
-    """Solve for forces with which no contact slips, and write them to `new`. Return whether they exist and
-    all normal forces are positive.
+    """Try to make all contacts stick; write the forces to `new`.
+
+    `scale` is the largest entry of b. Return whether such forces obey Coulomb's law.
     """
     for k in range(g.sizes[0]):
         stick = has_friction(g, k)
@@ -281,8 +276,10 @@ def try_sticking(g: FrictionProblem, scale: float) -> bool:
 
 @routine
 def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
-    """Guess the statuses from the present forces and solve for them: pressed contacts that slip no faster
-    than `sticking` stick, faster ones slide. Return whether a solution exists; otherwise `new` is restored.
+    """Guess the statuses from the present forces, and solve exactly for these statuses.
+
+    A pressed contact sticks if its slip is at most `sticking`; otherwise it slides. Return whether a solution
+    exists; if not, `new` is restored.
     """
     measure_motion(g)
     for k in range(g.sizes[0]):
@@ -308,9 +305,7 @@ def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
 
 @routine
 def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
-    """Set the status of contacts that slide no faster than `sticking` to sticking; return whether there are
-    any.
-    """
+    """Set sliding contacts with a slip of at most `sticking` to sticking; return whether there are any."""
     changed = False
     for k in range(g.sizes[0]):
         slip = g.u[g.first_row[k] :]
@@ -323,11 +318,11 @@ def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
 
 @routine
 def solve_by_impulse_iteration(g: FrictionProblem, scale: float) -> bool:
-    """Solve by the iteration of `impulses`, then exactly for the statuses that it finds. Return whether a
-    solution is found; it is in `new`.
+    """Solve by the iteration of `impulses`, then exactly for the resulting statuses.
 
-    The iteration needs a symmetric block of W per contact. This is true even if W is not symmetric: only
-    contacts that slide already have friction in W, and they have no tangential rows.
+    Return whether a solution is found; it is written to `new`. The iteration needs a symmetric block of W for
+    each contact. All blocks are symmetric even if W is not: only contacts that slide already have friction in
+    W, and these have no tangential rows.
     """
     p = g.impulses
     n = g.sizes[1]
@@ -362,9 +357,10 @@ def solve_by_impulse_iteration(g: FrictionProblem, scale: float) -> bool:
 
 @routine
 def try_all_statuses(g: FrictionProblem, scale: float) -> bool:
-    """Try all combinations of open, sticking and sliding contacts: first without sliding and with the largest
-    number of sticking contacts, then with an increasing number of initial slip directions. Return whether a
-    solution is found.
+    """Try all combinations of open, sticking and sliding contacts; return whether a solution is found.
+
+    First no contact slides, and combinations with the most sticking contacts come first. Then contacts slide,
+    from an increasing number of initial slip directions.
     """
     directions = 0
     while directions <= MAX_DIRECTIONS and count_combinations(g, directions) <= MAX_COMBINATIONS:
@@ -383,8 +379,10 @@ def try_all_statuses(g: FrictionProblem, scale: float) -> bool:
 
 @routine
 def set_trial_status(g: FrictionProblem, k: int, choice: int, directions: int) -> None:
-    """Set the status of contact k in a trial: open (choice 0), sticking or, without friction, sliding (1), or
-    sliding in one of the `directions` (2 and above).
+    """Set the status of contact k for a trial.
+
+    Choice 0: open. Choice 1: sticking or, without friction, sliding. Choices from 2 on: sliding in one of the
+    `directions` initial directions.
     """
     sliding = g.sliding[g.first_row[k] :]
     g.status[k] = int(Status.OPEN if choice == 0 else Status.SLIDING)
@@ -404,9 +402,7 @@ def set_trial_status(g: FrictionProblem, k: int, choice: int, directions: int) -
 
 @routine
 def count_trial_statuses(g: FrictionProblem, k: int, directions: int) -> int:
-    """Return the number of statuses that are tried for contact k: open, sticking, and sliding in each
-    direction.
-    """
+    """Return the number of choices of `set_trial_status` for contact k."""
     return 2 + directions if has_friction(g, k) and isfinite(g.mu[k]) else 2
 
 
@@ -424,11 +420,11 @@ def count_combinations(g: FrictionProblem, directions: int) -> int:
 
 @routine
 def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
-    """Solve for the forces of contacts with fixed statuses, by Newton's method from the present slip
-    directions. Return whether the solution obeys Coulomb's law.
+    """Solve for the forces `new` of contacts with given statuses, by Newton's method in the slip directions.
 
-    Statically indeterminate loads are shared evenly, or so that sticking contacts stay within their friction
-    cones.
+    The iteration starts from the slip directions in `sliding`. Statically indeterminate forces are changed
+    only if they violate the law; `evenly` is an argument of `share_redundant_forces`. `scale` is the largest
+    entry of b. Return whether the solution obeys Coulomb's law.
     """
     n = g.sizes[1]
     stiff = max_norm(g.W, n * n)
@@ -469,8 +465,10 @@ def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
 
 @routine
 def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
-    """Change statically indeterminate forces along the null vectors of the linear equations, so that all
-    contacts push and sticking contacts lie within their friction cones, if such forces exist.
+    """Change statically indeterminate forces such that contacts push and sticking ones keep to their cones.
+
+    The forces change along the `spare` null vectors of the linear equations. Without such forces, violations
+    remain.
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
@@ -485,9 +483,11 @@ def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
 
 @routine
 def write_status_equations(g: FrictionProblem, stiff: float) -> None:
-    """Write the linear equations for lam. An open contact has zero force, a sticking contact zero slip. For a
-    sliding contact friction is at its limit along the slip, and across it the slip is -ratio lam_t, eq.
-    [slip-ratio].
+    """Write the linear equations for lam with the present statuses, slip directions and slip ratios.
+
+    An open contact has zero force, a sticking contact zero slip. For a sliding contact, friction is at its
+    limit along the slip; across it, the slip is -ratio lam_t, eq. [slip-ratio]. `stiff`, the largest entry of
+    W, scales equations.
     """
     n = g.sizes[1]
     W = g.W
@@ -523,8 +523,10 @@ def write_status_equations(g: FrictionProblem, stiff: float) -> None:
 
 @routine
 def update_slip_direction(g: FrictionProblem, k: int, max_ratio: float) -> float:
-    """Turn the slip direction of sliding contact k opposite to its friction force, and update its ratio of
-    slip to friction (at most `max_ratio`). Return the change of the direction.
+    """Turn the slip direction of sliding contact k opposite to its friction force.
+
+    Return the tangent of the angle of rotation. The ratio of slip to friction force is updated as well, up to
+    `max_ratio`.
     """
     push = g.new[g.first_row[k] :]
     slip = g.u[g.first_row[k] :]
@@ -550,7 +552,7 @@ def update_slip_direction(g: FrictionProblem, k: int, max_ratio: float) -> float
 
 @routine
 def measure_motion(g: FrictionProblem) -> None:
-    """Write the relative motion u = W lam + b of all contacts."""
+    """Compute the relative motion u = W new + b of all contacts."""
     n = g.sizes[1]
     g.u[:n] = g.b[:n]
     add_product(g.W, g.new, g.u, n, n)
@@ -620,8 +622,10 @@ def make_friction_problem(most: int) -> FrictionProblem:
 def solve_friction(
     W: Floats, b: Floats, contacts: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
-    """Return the forces lam (m) of all contacts with Delassus matrix W (m, m) and free motion b (m), or None
-    if no forces satisfy Coulomb's law.
+    """Return the forces lam (m) that satisfy Coulomb's law with u = W lam + b; None if there are none.
+
+    W (m, m) is the Delassus matrix and b (m) the motion without contact forces. `tolerance` is the change of
+    u, relative to the largest entry of b, at which sweeps end.
     """
     n = len(b)
     packed = workspace(make_friction_problem, len(contacts))

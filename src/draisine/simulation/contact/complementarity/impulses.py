@@ -17,13 +17,14 @@ tr(W_ii) / 3 for tangential rows. Then
    full length, which keeps the best iterate: a line search rejects the right steps;
 3. continuation from a larger compliance, if both fail: lateral impulses of two almost parallel rows
    move from wheel to wheel by small amounts in each sweep, and Newton's method jumps too far;
-4. the path of solutions over the compliance, followed along its length, if continuation fails: with much
-   friction and few speeds the path turns back at folds, and at kinks where the status of a contact changes.
-   With a large compliance the solution is unique, and the velocities are bounded for every compliance, so
-   that the path leads to a solution. Its orientation decides how it leaves a kink (Allgower and Georg 2003,
-   doi:10.1137/1.9780898719154, chapters 2 and 15).
+4. pseudo-arclength continuation along the path of solutions over the compliance, if continuation fails:
+   with much friction and few speeds the path turns back at folds, and at kinks where the status of a contact
+   changes.
+   With a large compliance the solution is unique, and the velocities are bounded for every compliance. The
+   path therefore leads to a solution. The orientation of the path decides how it leaves a kink (Allgower and
+   Georg 2003, doi:10.1137/1.9780898719154, chapters 2 and 15).
 
-The result is the best iterate with its residual; the caller decides what residual is good enough.
+The result is the best iterate with its residual. The caller decides which residual is acceptable.
 """
 
 from math import e, inf, isfinite, log, sqrt
@@ -37,61 +38,59 @@ from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 
 COMPLIANCE = 1e-8
-"""Compliance eps of the contact rows, relative to the least W_nn (normal rows) and to tr(W_ii) / 3
-(tangential rows). It changes velocities by 7e-8 of the largest velocity.
+"""Relative compliance eps of the contact rows; eps D is the compliance, see the top of this file.
+
+It changes velocities by 7e-8 of the largest velocity.
 """
 FIRST_COMPLIANCE = 1e-3
-"""Compliance at the first level of the continuation; all recorded problems converge there."""
+"""Relative compliance at the first level of the continuation; all recorded problems converge there."""
 COMPLIANCE_FACTOR = 1e-2
 """Factor by which the compliance decreases from one level of the continuation to the next."""
 LARGEST_COMPLIANCE = 1.0
-"""Largest compliance that is tried as the first level of the continuation."""
+"""Largest relative compliance that is tried as the first level of the continuation."""
 SMALLEST_PROGRESS = 0.7
-"""Ratio of the compliances of two successive levels above which the continuation stops, because it makes no
-progress.
-"""
+"""Largest ratio of the compliances of two successive levels; above it the continuation makes no progress."""
 SOLVED_RESIDUAL = 1e-10
 """Residual, relative to the largest free velocity, at which a problem counts as solved."""
 ROUNDING_RESIDUAL = 1e-14
-"""Residual due to rounding errors, relative to the largest sum of |W_ij lam_j|."""
+"""Bound of the rounding errors in the residual, relative to the largest sum of |W_ij lam_j|."""
 
 FIRST_SWEEPS = 5
-"""Number of Gauss-Seidel sweeps before Newton's method; they solve two thirds of the problems, and more
-sweeps do not help the others.
+"""Number of Gauss-Seidel sweeps before Newton's method.
+
+Five sweeps solve two thirds of the problems. More sweeps do not help the other third.
 """
 NEWTON_STEPS = 8
-"""Largest number of full Newton steps; they converge within five or not at all."""
+"""Largest number of full Newton steps; the method converges within five steps or not at all."""
 LINE_SEARCH_STEPS = 15
-"""Largest number of damped Newton steps, which are used on the levels of the continuation only."""
+"""Largest number of damped Newton steps; only the levels of the continuation use them."""
 SWEEPS_BETWEEN = 2
-"""Number of Gauss-Seidel sweeps after every third Newton step; they start from impulses inside the friction
-cones.
-"""
+"""Number of Gauss-Seidel sweeps after every third Newton step, from impulses inside the friction cones."""
 RELEASE_PASSES = 4
 """Largest number of passes in which ideal contacts without load are released."""
 PATH_END = log(COMPLIANCE)
-"""Logarithm of the compliance at which the path of solutions ends; it begins at 0."""
+"""Logarithm of the compliance at the end of the path of solutions; the path begins at logarithm 0."""
 MAX_PATH_START = 8.0
-"""Largest logarithm of the compliance at which the path may begin, if sweeps do not converge at logarithm
-0.
-"""
+"""Largest logarithm of the compliance at the start of the path, if logarithm 0 does not converge."""
 PATH_SWEEPS = 80
 """Number of Gauss-Seidel sweeps at the beginning of the path; with a large compliance they converge fast."""
 FIRST_PATH_STEP = 0.1
 """Length of the first step along the path of solutions, in the units of `LONGEST_PATH_STEP`."""
 LONGEST_PATH_STEP = 1.0
-"""Largest length of a step along the path of solutions, dimensionless; length 1 changes the compliance by the
-factor e, or a velocity by the largest free velocity.
+"""Largest length of a step along the path of solutions, dimensionless.
+
+A step of length 1 changes the compliance by the factor e, or a velocity by the largest free velocity.
 """
 LEAST_PATH_STEP = 1e-7
-"""Length of a step along the path of solutions below which the solver assumes a kink ahead."""
+"""Smallest step length along the path of solutions; if shorter steps fail, a kink of the path is near."""
 KINK_STEP = 1e-3
 """Length of the first step beyond a kink of the path of solutions, in the units of `LONGEST_PATH_STEP`."""
 PATH_GROWTH = 1.5
-"""Ratio of the length of the next step along the path of solutions to that of a step that converged."""
+"""Growth factor of the step length along the path of solutions after a step that converged."""
 MAX_PATH_RATIO = 2.5
-"""Largest ratio of the distance between two successive points of the path to the step length; a more distant
-point belongs to another part of the path.
+"""Largest distance of two successive points of the path, over the step length.
+
+A more distant point belongs to another part of the path, and the step is repeated with half the length.
 """
 PATH_NEWTON_STEPS = 6
 """Largest number of Newton steps by which a predicted point returns to the path of solutions."""
@@ -102,9 +101,9 @@ MAX_PATH_POSITION = 50.0
 
 
 class ImpulseProblem(Record):
-    """Contacts at impulse level, with scratch arrays of the solver.
+    """Coulomb's law at impulse level for k contacts, with scratch arrays of the solver.
 
-    Arrays of k contacts have three entries each (normal, along, across) unless noted.
+    Arrays have three entries per contact (normal, along, across) unless noted.
     """
 
     count: int = 0  # number k of contacts
@@ -116,7 +115,7 @@ class ImpulseProblem(Record):
     released: Flags  # (k) whether an ideal contact is open, so that its three rows are dropped
     scale: Floats  # (k) mean inverse mass tr(W_ii) / 3 of each contact, 1/kg
     softness: Floats  # (3 k) compliance D of each row per unit of eps, 1/kg
-    start: Floats  # impulses at the start of the solution
+    start: Floats  # impulses at the start of `solve_from_start`
     best: Floats  # impulses of the best iterate
     level: Floats  # impulses of the last converged level of the continuation
     entry: Floats  # impulses before Newton's method on a level of the continuation
@@ -124,9 +123,9 @@ class ImpulseProblem(Record):
     unreleased: Floats  # impulses before ideal contacts are released
     first: Floats  # impulses of the first Newton iteration, before the continuation
     kept: Floats  # impulses of the smallest residual before the path is followed
-    # (3 k + 1, 3 k + 1) Jacobian of Newton's method; last column: by the logarithm of the compliance
+    # (3 k + 1, 3 k + 1) Jacobian of Newton's method; last column: derivatives by log(compliance)
     jacobian: Matrix
-    step: Floats  # (3 k + 1) Newton step; last entry: of the logarithm of the compliance
+    step: Floats  # (3 k + 1) Newton step; last entry: change of the logarithm of the compliance
     tangent: Floats  # (3 k + 1) tangent of the path of solutions
     block: Floats  # (12) block of W of one contact row by row (9), and its free velocity (3)
     single: Floats  # (11) impulse of one contact (3), and scratch of `solve_single_contact` (8)
@@ -134,11 +133,11 @@ class ImpulseProblem(Record):
 
 @routine
 def measure_scales(p: ImpulseProblem) -> None:
-    """Compute the mean inverse mass of each contact and the compliance of its rows, both in 1/kg.
+    """Compute the mean inverse mass of each contact and the compliance D of its rows, both in 1/kg.
 
-    All normal rows have the same compliance, the least inverse mass, so that redundant loads have minimum
-    norm as on event-driven arcs. With a compliance in proportion to the trace, which the spin of light wheels
-    dominates, wheels beside casters would carry almost no load.
+    All normal rows have the same compliance, the least inverse mass. Redundant loads then have minimum norm,
+    as on event-driven arcs. A compliance in proportion to the trace would not be suitable: the spin of light
+    wheels dominates the trace, and wheels beside casters would carry almost no load.
     """
     largest = 1e-300
     for k in range(p.count):
@@ -159,7 +158,7 @@ def measure_scales(p: ImpulseProblem) -> None:
 
 @routine
 def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
-    """Compute the relative velocities u = (W + eps D) lam + b (m/s) with compliance eps."""
+    """Compute the velocities u = (W + eps D) lam + b (m/s) with the relative compliance eps."""
     size = 3 * p.count
     for i in range(size):
         free = p.b[i] + compliance * p.softness[i] * p.impulse[i]
@@ -168,7 +167,7 @@ def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
 
 @routine
 def largest_response(p: ImpulseProblem) -> float:
-    """Return the largest sum of |W_ij lam_j| (m/s), the scale of rounding errors."""
+    """Return the largest row sum of |W_ij lam_j| (m/s), the scale of rounding errors of velocities."""
     size = 3 * p.count
     largest = 0.0
     for i in range(size):
@@ -181,8 +180,10 @@ def largest_response(p: ImpulseProblem) -> float:
 
 @routine
 def contact_residual(p: ImpulseProblem, k: int) -> float:
-    """Return the violation of Coulomb's law at contact k in m/s: the natural map D |lam - P(lam - u / D)|,
-    where P is the projection onto the friction cone of the projected normal impulse.
+    """Return the violation of Coulomb's law at contact k (m/s).
+
+    It is the natural map d |lam - P(lam - u / d)| with the mean inverse mass d. P projects the normal impulse
+    onto non-negative numbers, and the tangential impulse onto the friction disc of this normal impulse.
     """
     lam = p.impulse[3 * k :]
     u = p.velocity[3 * k :]
@@ -215,15 +216,16 @@ def friction_law_residual(p: ImpulseProblem, compliance: float) -> float:
 
 @routine
 def solved_tolerance(p: ImpulseProblem) -> float:
-    """Return the residual at which the problem counts as solved, including rounding errors."""
+    """Return the relative residual at which the problem is solved: SOLVED_RESIDUAL plus rounding errors."""
     rounding = ROUNDING_RESIDUAL * largest_response(p)
     return SOLVED_RESIDUAL + rounding / max(max_norm(p.b, 3 * p.count), 1e-300)
 
 
 @routine
 def solve_ideal_contact(W: Floats, b: Floats, lam: Floats) -> None:
-    """Solve for the impulse (3) of one ideal contact: its tangential velocity is zero, its normal row
-    unilateral.
+    """Solve for the impulse lam (3), N s, of one ideal contact with u = W lam + b.
+
+    The tangential velocity is zero; the normal row is unilateral. W (3, 3) is stored row by row.
     """
     # Eliminate the tangential rows; W has a compliance, so the block is positive definite.
     det = W[4] * W[8] - W[5] * W[7]
@@ -300,10 +302,9 @@ def write_zero_row(p: ImpulseProblem, i: int) -> None:
 def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
     """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
 
-    Column 3 k of the Jacobian is the derivative by the logarithm of the compliance, for
+    The last column of the Jacobian is the derivative by the logarithm of the compliance, for
     `follow_impulse_path`. The position of x = lam - u / D relative to the friction cone decides whether a
-    contact is open, sticks or slips. A slipping contact satisfies lam_t = mu x_n x_t / |x_t|, which is
-    differentiated.
+    contact is open, sticks or slips. The equation of a slipping contact is lam_t = mu x_n x_t / |x_t|.
     """
     size = 3 * p.count
     measure_velocities(p, compliance)
@@ -359,8 +360,9 @@ def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
 
 @routine
 def solve_dense(A: Matrix, b: Floats, n: int) -> float:
-    """Solve A x = b by elimination with partial pivoting; x replaces b. Return the sign of the determinant,
-    0 if A is singular.
+    """Solve A x = b (n equations) by elimination with partial pivoting; x replaces b, and A is overwritten.
+
+    Return the sign of the determinant of A, 0 if A is singular.
     """
     sign = 1.0
     for k in range(n):
@@ -393,11 +395,10 @@ def solve_dense(A: Matrix, b: Floats, n: int) -> float:
 
 @routine
 def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
-    """Perform full Newton steps, with `sweeps` Gauss-Seidel sweeps after every third step; return the
-    smallest residual.
+    """Perform full Newton steps, with `sweeps` Gauss-Seidel sweeps after every third step.
 
     The sweeps end cycles, but they also undo slip that has just begun. The impulses of the best iterate are
-    the result.
+    the result; return its relative residual.
     """
     size = 3 * p.count
     smallest = friction_law_residual(p, compliance)
@@ -426,7 +427,7 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
 
 @routine
 def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
-    """Perform Newton steps with Armijo's line search on the residual; return the residual."""
+    """Perform Newton steps with Armijo's line search on the residual; return the last relative residual."""
     size = 3 * p.count
     now = friction_law_residual(p, compliance)
     for _ in range(LINE_SEARCH_STEPS):
@@ -453,10 +454,10 @@ def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
 
 @routine
 def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
-    """Solve at one level of compliance from the present impulses; return the residual.
+    """Solve at one relative compliance from the present impulses; return the relative residual.
 
-    The steps are: sweeps, full Newton steps without and with sweeps in between, damped Newton steps. Each
-    Newton iteration starts from the same impulses.
+    The steps are: `sweeps` Gauss-Seidel sweeps, full Newton steps without and with sweeps in between, damped
+    Newton steps. Each Newton iteration starts from the same impulses.
     """
     size = 3 * p.count
     for _ in range(sweeps):
@@ -488,7 +489,7 @@ def enter_continuation(p: ImpulseProblem) -> float:
 
 @routine
 def continue_compliance(p: ImpulseProblem) -> float:
-    """Decrease the compliance level by level down to `COMPLIANCE`; return the residual there.
+    """Decrease the compliance level by level down to `COMPLIANCE`; return the relative residual there.
 
     After a failed level the next compliance is the geometric mean of the failed and the last converged one.
     """
@@ -517,8 +518,8 @@ def continue_compliance(p: ImpulseProblem) -> float:
 def weigh_path(p: ImpulseProblem, i: int) -> float:
     """Return the weight of unknown i in the length of a step along the path of solutions.
 
-    Impulses are converted to velocities relative to the largest free velocity; the logarithm of the
-    compliance has weight one.
+    The weight of an impulse (1/(N s)) converts it to a velocity relative to the largest free velocity. The
+    logarithm of the compliance, the last unknown, has weight one.
     """
     if i == 3 * p.count:
         return 1.0
@@ -527,7 +528,7 @@ def weigh_path(p: ImpulseProblem, i: int) -> float:
 
 @routine
 def write_path_row(p: ImpulseProblem) -> None:
-    """Append the condition to Newton's system that a step is perpendicular to the tangent of the path."""
+    """Append a row to Newton's system: the step is perpendicular to the tangent of the path."""
     size = 3 * p.count
     for i in range(size + 1):
         weight = weigh_path(p, i)
@@ -536,12 +537,11 @@ def write_path_row(p: ImpulseProblem) -> None:
 
 @routine
 def turn_tangent(p: ImpulseProblem, compliance: float, orientation: float) -> float:
-    """Write the tangent of the path at the present impulses, of unit length; return its orientation, 0 if
-    there is no tangent.
+    """Write the unit tangent of the path at the present impulses; return its orientation, 0 without one.
 
-    The orientation is the sign of the determinant of Newton's system with the tangent as its last row. It is
-    constant along a path, also where the status of a contact changes; the tangent is reversed if it differs
-    from the given one (0: any).
+    The orientation is the sign of the determinant of Newton's system with the tangent as the last row. It is
+    constant along a path, even if the status of a contact changes. If it differs from the given `orientation`
+    (0: any), the tangent is reversed.
     """
     size = 3 * p.count
     write_newton_system(p, compliance)
@@ -564,8 +564,10 @@ def turn_tangent(p: ImpulseProblem, compliance: float, orientation: float) -> fl
 
 @routine
 def return_to_path(p: ImpulseProblem, position: float) -> float:
-    """Correct the present impulses and the logarithm of the compliance, `position`, perpendicular to the
-    tangent until they are on the path. Return the logarithm, infinity if Newton's method does not converge.
+    """Correct a predicted point until it is on the path, by Newton steps perpendicular to the tangent.
+
+    The point consists of the present impulses and the logarithm of the compliance, `position`. Return the
+    corrected logarithm; infinity if Newton's method does not converge.
     """
     size = 3 * p.count
     logarithm = position
@@ -586,8 +588,9 @@ def return_to_path(p: ImpulseProblem, position: float) -> float:
 
 @routine
 def begin_path(p: ImpulseProblem) -> float:
-    """Solve at a compliance so large that the solution is unique; return the logarithm of the compliance,
-    infinity if none converges.
+    """Solve at a large compliance, for which the solution is unique: the start of the path.
+
+    Return the logarithm of this compliance; infinity if no level converges.
     """
     size = 3 * p.count
     position = 0.0
@@ -601,9 +604,10 @@ def begin_path(p: ImpulseProblem) -> float:
 
 @routine
 def pass_kink(p: ImpulseProblem, position: float, ahead: float, orientation: float) -> float:
-    """Write the tangent of the path beyond a kink, at which the status of a contact changes and the path may
-    turn back; return its orientation as `turn_tangent` does. The kink lies between the impulses in `level`
-    and a length `ahead` along the tangent, and the impulses in `level` are the result.
+    """Write the tangent of the path beyond a kink; return its orientation as `turn_tangent` does.
+
+    At a kink the status of a contact changes, and the path may turn back. The kink lies between the impulses
+    in `level` and the point at the length `ahead` along the tangent. The impulses are reset to `level`.
     """
     size = 3 * p.count
     p.impulse[:size] = p.level[:size] + ahead * p.tangent[:size]
@@ -614,8 +618,10 @@ def pass_kink(p: ImpulseProblem, position: float, ahead: float, orientation: flo
 
 @routine
 def follow_impulse_path(p: ImpulseProblem) -> float:
-    """Follow the path of solutions from a large compliance to `COMPLIANCE`, around its folds, by steps along
-    its length; return the residual at its end, infinity if it is not reached.
+    """Follow the path of solutions from a large compliance to `COMPLIANCE`, by pseudo-arclength continuation.
+
+    Steps along the length of the path pass folds. Return the relative residual at the end of the path;
+    infinity if the end is not reached.
     """
     size = 3 * p.count
     position = begin_path(p)
@@ -661,8 +667,9 @@ def follow_impulse_path(p: ImpulseProblem) -> float:
 
 @routine
 def solve_from_start(p: ImpulseProblem) -> float:
-    """Solve from the present impulses by Newton's method, sweeps and continuation in the compliance. Return
-    the residual of the best iterate, which is the result.
+    """Solve from the present impulses by Newton's method, sweeps and continuation in the compliance.
+
+    The result is the best iterate; return its relative residual.
     """
     size = 3 * p.count
     p.start[:size] = p.impulse[:size]
@@ -691,7 +698,7 @@ def solve_from_start(p: ImpulseProblem) -> float:
 
 @routine
 def solve_fixed_contacts(p: ImpulseProblem) -> float:
-    """Solve for the impulses of all contacts that are not released; return the residual."""
+    """Solve for the impulses of all contacts that are not released, by all methods; return the residual."""
     size = 3 * p.count
     least = solve_from_start(p)
     if least <= solved_tolerance(p):
@@ -706,7 +713,7 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
 
 @routine
 def release_unloaded(p: ImpulseProblem) -> int:
-    """Release ideal contacts without load that separate; return their number."""
+    """Release ideal contacts that have no load and separate; return the number of newly released contacts."""
     number = 0
     for k in range(p.count):
         ideal = not isfinite(p.mu[k])
@@ -720,11 +727,11 @@ def release_unloaded(p: ImpulseProblem) -> int:
 
 @routine
 def solve_impulses(p: ImpulseProblem) -> float:
-    """Solve Coulomb's law for the impulses of k contacts from the start value in the problem. Return the
-    residual, relative to the largest free velocity; `velocity` becomes W lam + b without compliance.
+    """Solve Coulomb's law for the impulses of k contacts, from the start value in `impulse`.
 
-    Ideal contacts have zero tangential velocity at first, even without load. Those without load that separate
-    are then released, unless one of them approaches afterwards.
+    Ideal contacts have zero tangential velocity at first, even without load. Then ideal contacts that have no
+    load and separate are released, unless one of them approaches afterwards. `velocity` becomes W lam + b
+    without compliance. Return the residual, relative to the largest free velocity.
     """
     size = 3 * p.count
     for k in range(p.count):
@@ -778,13 +785,13 @@ def solve_contact_impulses(
     Parameters
     ----------
     W
-        Delassus matrix, shape (3 k, 3 k), rows (normal, along, across) per contact.
+        Delassus matrix, shape (3 k, 3 k), 1/kg; rows (normal, along, across) per contact.
     b
         Velocities without contact impulses, shape (3 k,), m/s.
     mu
         Friction coefficients, shape (k,); infinite for ideal contacts.
     start
-        Impulses to start from, shape (3 k,); zero by default.
+        Initial impulses of the iteration, shape (3 k,), N s; zero by default.
 
     Returns
     -------

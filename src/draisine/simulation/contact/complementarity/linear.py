@@ -10,23 +10,22 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Matrix, routine
 
 REDUNDANT_ROW_DISTANCE = 1e-9
-"""Distance of a matrix row from the span of the other rows, as a fraction of the largest row, below which the
-row is redundant.
-"""
+"""Distance of a matrix row from the span of the other rows, over the largest row, of a redundant row."""
 
 ZERO_PIVOT = 1e-11
 """Magnitude of a pivot, as a fraction of the largest matrix entry, below which it counts as zero."""
 
 CLEAR_ROW_DISTANCE = 0.2
-"""Distance of a unit row from the span of other rows, above which it is clearly independent of them."""
+"""Distance of a unit row from the span of other rows above which the row is clearly independent."""
 
 CONTRADICTION = 1e-6
-"""Residual of a redundant equation, relative to one plus the largest entry, above which equations are
-inconsistent.
+"""Largest residual of a redundant equation, over one plus the largest matrix entry.
+
+Above it the equations are inconsistent.
 """
 
 SMALLEST_PIVOT = 1e-300
-"""Smallest squared pivot of a Cholesky factor, which avoids a division by zero."""
+"""Value that replaces squared Cholesky pivots below it, to avoid a division by zero."""
 
 
 @routine
@@ -96,10 +95,10 @@ def add_transposed_product(A: Floats, x: Floats, out: Floats, m: int, n: int) ->
 
 @routine
 def solve_by_complete_pivoting(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
-    """Solve K x = b (n equations) by elimination with complete pivoting; K and b are overwritten. Return the
-    number of redundant equations, or -1 if equations are inconsistent.
+    """Solve K x = b (n equations) by elimination with complete pivoting; K and b are overwritten.
 
-    If equations are redundant, x has minimum norm.
+    If equations are redundant, x has minimum norm. Return the number of redundant equations, or -1 if
+    equations are inconsistent.
     """
     largest = max_norm(K, n * n)
     rank = n
@@ -135,8 +134,9 @@ def solve_by_complete_pivoting(K: Floats, b: Floats, x: Floats, order: Integers,
 
 @routine
 def null_vectors(K: Floats, order: Integers, n: int, count: int, null: Floats) -> None:
-    """Write the `count` null vectors (n) of K, normalised, as columns of `null`; K was eliminated by
-    `solve_by_complete_pivoting`.
+    """Write the `count` unit null vectors (n) of K as columns of `null` (n, count).
+
+    K and `order` are those that `solve_by_complete_pivoting` has left.
     """
     for c in range(count):
         column = K[n - count + c :]
@@ -147,9 +147,7 @@ def null_vectors(K: Floats, order: Integers, n: int, count: int, null: Floats) -
 
 @routine
 def move_largest_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) -> float:
-    """Move the largest entry of the remaining rows of K to position (k, k) by exchanges; return its absolute
-    value.
-    """
+    """Move the largest entry of K[k:, k:] to position (k, k) by exchanges; return its absolute value."""
     best = 0.0
     row = k
     column = k
@@ -170,8 +168,10 @@ def move_largest_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) ->
 
 @routine
 def remove_null_part(K: Floats, b: Floats, n: int, rank: int) -> None:
-    """Subtract from b its components along the null vectors (-K[:rank, c], 1 at c) of an eliminated matrix K,
-    which are orthogonalised one after the other.
+    """Subtract from b (n) the components along the null vectors of an eliminated matrix K.
+
+    Null vector c (rank <= c < n) is K[:rank, c] with -1 at entry c. The null vectors are orthogonalised in
+    place.
     """
     for c in range(rank, n):
         vector = K[c:]
@@ -189,8 +189,9 @@ def remove_null_part(K: Floats, b: Floats, n: int, rank: int) -> None:
 def solve_least_norm(
     J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
 ) -> None:
-    """Solve J x = g, m equations for n unknowns, for the x of minimum norm; `work` has at least m (m + 2)
-    entries.
+    """Solve J x = g, m equations for n unknowns, for the x of minimum norm.
+
+    `work` is scratch of at least m (m + 2) entries, `order` of at least m.
     """
     G = work[0:]
     right = work[m * m :]
@@ -206,10 +207,10 @@ def solve_least_norm(
 
 @routine
 def span_columns(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
-    """Compute an orthonormal basis of the column space of C (m, n) by Gram-Schmidt with pivoting; return its
-    size.
+    """Compute an orthonormal basis of the column space of C (m, n) by Gram-Schmidt; return its dimension.
 
-    Row i of U is the i-th basis vector (m). `rest` is scratch of the size of C.
+    The columns are processed with pivoting. Row i of U is the i-th basis vector (m). `rest` is scratch of the
+    size of C.
     """
     largest = 0.0
     rank = 0
@@ -236,11 +237,12 @@ def span_columns(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
 
 @routine
 def mark_redundant_rows(rows: Floats, held: Integers, size: int, n: int, marks: Integers) -> int:
-    """Mark, with 1, the constraint rows of contacts that depend on the other rows; return their number.
+    """Mark redundant constraint rows of `size` contacts with 1 in `marks`; return their number.
 
-    Contact k has the rows 3 k to 3 k + 2 (n entries each), of which the first `held[k]` are constraints.
-    Normal rows are marked last, because they prevent that gaps drift, and rows that are clearly independent
-    come before nearly redundant ones. `rows` is overwritten by Gram-Schmidt orthogonalisation.
+    Contact k has the rows 3 k to 3 k + 2 (n entries each); the first `held[k]` of them are constraint rows.
+    Tangential rows are marked rather than normal ones, because normal rows prevent a drift of the gaps.
+    Clearly independent rows are processed before nearly redundant ones. `rows` is overwritten by Gram-Schmidt
+    orthogonalisation.
     """
     count = 0
     for i in range(3 * size):
@@ -270,8 +272,9 @@ def mark_redundant_rows(rows: Floats, held: Integers, size: int, n: int, marks: 
 
 @routine
 def complete_basis(U: Floats, rank: int, m: int, null: Floats, scratch: Floats) -> None:
-    """Compute orthonormal vectors (m) that complete the first `rank` rows of U to a basis, as columns of
-    `null`; `scratch` has at least 3 m m entries.
+    """Complete the first `rank` rows of U, orthonormal vectors (m), to a basis.
+
+    The m - rank further vectors are written as columns of `null`. `scratch` has at least 3 m m entries.
     """
     rest = scratch[0:]
     vectors = scratch[m * m :]
@@ -289,8 +292,9 @@ def complete_basis(U: Floats, rank: int, m: int, null: Floats, scratch: Floats) 
 def project_on_basis(
     U: Floats, rank: int, m: int, A: Floats, row: int, column: int, n: int, out: Floats
 ) -> None:
-    """Write U A (rank, n), the coordinates of the columns of A (m, n) in the basis U; `row` and `column` are
-    the strides of A.
+    """Write the product U A (rank, n) to `out`: coordinates of the columns of A (m, n) in the basis U.
+
+    `row` and `column` are the strides of A.
     """
     for r in range(rank):
         for j in range(n):
@@ -299,10 +303,10 @@ def project_on_basis(
 
 @routine
 def factor_cholesky(A: Matrix, n: int) -> bool:
-    """Replace the lower triangle of A (n, n) by its Cholesky factor L with A = L L'; return whether A is
-    positive definite.
+    """Replace the lower triangle of A (n, n) by the Cholesky factor L with A = L L'.
 
-    If it is not, pivots that are zero or negative are replaced by the root of the smallest positive number.
+    Return whether A is positive definite. If it is not, `SMALLEST_PIVOT` replaces squared pivots that are
+    zero or negative.
     """
     is_definite = True
     for j in range(n):

@@ -1,5 +1,7 @@
-"""Saddle-point system of the equations of motion with constraint rows. Its solution is the accelerations and
-constraint forces within a contact mode, or the changes of speeds and the impulses at an impact.
+"""Saddle-point system of the equations of motion with constraint rows.
+
+The solution consists of accelerations and constraint forces within a contact mode, or of the changes of
+speeds and the impulses at an impact.
 
 Problem. Find the motion x (n) and the multipliers lam (m) with
 
@@ -62,33 +64,34 @@ from draisine.simulation.contact.complementarity.linear import (
 from draisine.simulation.options import RESOLUTIONS
 
 SINGULAR_MASS = 1e-12
-"""Pivot of the mass matrix, relative to its diagonal entry, below which it is a rounding error of a massless
-body.
+"""Pivot of the mass matrix, over the diagonal entry, below which it is a rounding error.
+
+Such pivots belong to massless bodies.
 """
 
 REDUNDANT_PIVOT = 1e-9
-"""Squared distance of a scaled constraint row from the span of the others, below which the row is redundant.
-A smaller distance would turn rounding errors of the row's target (1e-16) into accelerations of 1e-11 and
-more, and the force of the row would be arbitrary.
+"""Squared distance of a scaled constraint row from the span of the others below which it is redundant.
+
+A row at a smaller distance would turn rounding errors of its target (1e-16) into accelerations of 1e-11 and
+more, and the force of this row would be arbitrary.
 """
 
 REFINED_RESIDUAL = 1e-15
 """Residual of a constraint row, relative to the largest scaled force, above which the solution is refined."""
 CONSISTENT_RESIDUAL = 1e-13
-"""Residual of a redundant row, relative to the largest scaled force, up to which it is a rounding error."""
+"""Largest residual of a redundant row, relative to the largest scaled force, that is a rounding error."""
 
 PIVOT_SHARE = 0.1
-"""Smallest pivot of `choose_mode_pivots`, as a fraction of the largest entry of its row; smaller ones amplify
-rounding errors.
-"""
+"""Smallest pivot in a mode, over the largest entry of its row; smaller ones amplify rounding errors."""
 
 WELL_CONDITIONED = 1e-3
-"""Remainder of a row after elimination, relative to the row, below which rows are nearly redundant, and their
-system is solved with pivoting.
+"""Remainder of a row after elimination, relative to the row, below which rows are nearly redundant.
+
+Their system is then solved with pivoting in each solution.
 """
 
 PIVOT_LOSS = 0.1
-"""Ratio of a pivot to its value when it was chosen, below which pivots are chosen again."""
+"""Ratio of a pivot to its initial value below which the pivots of a mode are chosen again."""
 
 
 class SaddleStatus(IntEnum):
@@ -100,9 +103,7 @@ class SaddleStatus(IntEnum):
 
 
 class SaddlePoint(Record):
-    """A saddle-point system M x = f + G' lam, C x = c with n speeds and up to m rows, and the arrays of its
-    solver.
-    """
+    """A saddle-point system M x = f + G' lam, C x = c with n speeds, up to m rows, and scratch arrays."""
 
     n: int  # number of speeds
     rows: int = 0  # number of constraint rows in use
@@ -112,8 +113,7 @@ class SaddlePoint(Record):
     motion_only: bool = False
     rank: int = 0  # number of independent rows
     pivots: int = 0  # number of pivots chosen by `choose_mode_pivots`, 0 for none
-    # number of rows among which the pivots were chosen; -1 if they are chosen at the next solution, 0 if none
-    # are used
+    # number of rows among which the pivots were chosen; -1: choose them at the next solution, 0: use none
     pivoted_rows: int = 0
     inconsistency: float = 0.0  # largest residual of a redundant row, in the unit of the targets
     M: Matrix  # (n, n) mass matrix
@@ -167,7 +167,7 @@ def make_saddle_point(n: int, most: int) -> SaddlePoint:
 
 @routine
 def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None:
-    """Write constraint row i (n), the generalised force of its unit multiplier (n), and its target."""
+    """Set constraint row i: the row C (n), generalised force G (n) per unit multiplier, and target."""
     p.C[i, : p.n] = C[: p.n]
     p.G[i, : p.n] = G[: p.n]
     p.target[i] = target
@@ -177,9 +177,7 @@ def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None
 def set_equality_rows(
     p: SaddlePoint, first: int, rows: Floats, targets: Floats, count: int
 ) -> None:
-    """Write `count` equality rows (prescribed joints, couplings; n entries each) and their targets, from
-    constraint row `first` on.
-    """
+    """Set `count` equality rows (prescribed joints, couplings) and their targets, from row `first` on."""
     for i in range(count):
         row = rows[i * p.n :]
         set_row(p, first + i, row, row, targets[i])
@@ -190,8 +188,10 @@ def set_equality_rows(
 
 @routine
 def factor_leaves_first(L: Matrix, diagonal: Floats, n: int) -> bool:
-    """Replace the lower triangle of a matrix M (n, n) by the factor L with M = L' L. Return False if a pivot
-    is zero relative to the `diagonal` of M; each speed has its own unit and scale.
+    """Replace the lower triangle of a matrix M (n, n) by the factor L with M = L' L.
+
+    Return False if a pivot is zero relative to the `diagonal` (n) of M: each speed has its own unit and
+    scale.
     """
     for k in range(n - 1, -1, -1):
         row = L[k]
@@ -207,10 +207,10 @@ def factor_leaves_first(L: Matrix, diagonal: Floats, n: int) -> bool:
 
 @routine
 def factor_mass(p: SaddlePoint) -> bool:
-    """Write the factor L of the mass matrix, M = L' L, and the force f to `load`. Return False if no inertia
-    resists a motion that the constraint rows allow.
+    """Compute the factor L of the mass matrix, M = L' L, and write the force f to `load`.
 
-    If M is singular, M + rho C' C and f + rho C' c replace M and f.
+    If M is singular, M + rho C' C and f + rho C' c replace M and f. Return False if no inertia resists a
+    motion that the constraint rows allow.
     """
     n = p.n
     p.load[:n] = p.force[:n]
@@ -257,7 +257,7 @@ def is_symmetric(p: SaddlePoint) -> bool:
 
 @routine
 def scale_columns(p: SaddlePoint) -> None:
-    """Compute the scale of each constraint row, and scale the columns of Y and Z by it."""
+    """Compute the scale of each constraint row, 1 / length of its column of Y, and scale Y and Z by it."""
     m = p.rows
     p.scale[:m] = 0.0
     for j in range(p.n):
@@ -275,8 +275,9 @@ def scale_columns(p: SaddlePoint) -> None:
 
 @routine
 def add_outer_products(S: Matrix, Y: Matrix, Z: Matrix, m: int, n: int) -> None:
-    """Write the product S = Y' Z of two matrices (n, m). Zeros are skipped: the spin of a wheel has entries
-    in the rows of that wheel only.
+    """Write the product S = Y' Z of two matrices (n, m), skipping zeros.
+
+    There are many zeros: the spin of a wheel has entries in the rows of this wheel only.
     """
     S[:m, :m] = 0.0
     for j in range(n):
@@ -306,7 +307,7 @@ def scale_rows(p: SaddlePoint) -> None:
 
 @routine
 def write_right_side(p: SaddlePoint) -> None:
-    """Write the scaled right-hand side c - C M^-1 f, in the order of the rows of S."""
+    """Write the scaled right-hand side c - C M^-1 f to `rest`, in the order of the rows of S."""
     m = p.rows
     right = p.scaled
     right[:m] = p.scale[:m] * p.target[:m]
@@ -329,8 +330,7 @@ def eliminate_right_side(p: SaddlePoint) -> None:
 
 @routine
 def factor_symmetric(p: SaddlePoint) -> None:
-    """Compute the upper factor of S = Y' Y with pivoting, and reduce the right-hand side; `rank` is the
-    number of independent rows.
+    """Compute the upper factor of S = Y' Y with pivoting, the `rank`, and the eliminated right-hand side.
 
     Only the diagonal of the remaining part of S is updated: row k of the factor is row k of S minus its
     components along the previous rows. Redundant rows of S are never computed.
@@ -373,9 +373,7 @@ def factor_symmetric(p: SaddlePoint) -> None:
 
 @routine
 def move_schur_pivot(p: SaddlePoint, k: int, among: int) -> float:
-    """Move the largest entry of the rows k to `among` of S to position (k, k) by exchanges; return its
-    absolute value.
-    """
+    """Move the largest entry of S[k:among, k:among] to position (k, k) by exchanges; return its magnitude."""
     m = p.rows
     S = p.S
     best = 0.0
@@ -404,8 +402,9 @@ def move_schur_pivot(p: SaddlePoint, k: int, among: int) -> float:
 
 @routine
 def eliminate_rows(p: SaddlePoint, among: int) -> None:
-    """Eliminate the first `among` rows of S = Y' Z with complete pivoting, and reduce the right-hand side;
-    `rank` is the number of independent rows among them.
+    """Eliminate the first `among` rows of S = Y' Z with complete pivoting, also in the right-hand side.
+
+    `rank` becomes the number of independent rows among them.
     """
     m = p.rows
     largest = 1.0
@@ -432,8 +431,10 @@ def eliminate_rows(p: SaddlePoint, among: int) -> None:
 
 @routine
 def measure_inconsistency(p: SaddlePoint) -> float:
-    """Return the largest residual of a redundant row when the independent rows are satisfied, in the unit of
-    the targets.
+    """Return the largest residual of a redundant row, in the unit of the targets.
+
+    The independent rows are satisfied exactly. A nonzero residual means that targets of redundant rows
+    differ.
     """
     largest = 0.0
     for i in range(p.rank, p.rows):
@@ -452,8 +453,9 @@ def is_consistent(p: SaddlePoint) -> bool:
 
 @routine
 def project_targets(p: SaddlePoint) -> None:
-    """Replace the targets of redundant rows by the nearest consistent ones, and update the right-hand side.
-    The result does not depend on the order of the rows, so that symmetric machines keep their symmetry.
+    """Replace the targets by the nearest consistent ones, and update the right-hand side.
+
+    The result does not depend on the order of the rows. Symmetric machines therefore keep their symmetry.
     """
     m = p.rows
     nearest = p.work[m * (p.n + m) :]
@@ -465,8 +467,9 @@ def project_targets(p: SaddlePoint) -> None:
 
 @routine
 def project_on_motions(p: SaddlePoint, first: int, given: Floats, nearest: Floats) -> int:
-    """Write the right-hand sides nearest to the `given` ones for which a motion satisfies all rows from the
-    row `first` on; return the number of independent rows among them.
+    """Project right-hand sides `given` onto those for which a motion satisfies all rows from `first` on.
+
+    Write the result to `nearest`; return the number of independent rows among these rows.
 
     The first (rows - first) (rows - first + n) entries of `work` are scratch; `nearest` may follow them.
     """
@@ -485,8 +488,9 @@ def project_on_motions(p: SaddlePoint, first: int, given: Floats, nearest: Float
 
 @routine
 def substitute_back(p: SaddlePoint) -> None:
-    """Compute the scaled multipliers of the independent rows by back substitution; those of the redundant
-    rows are given.
+    """Compute the scaled multipliers of the independent rows by back substitution.
+
+    On entry `scaled` contains the scaled multipliers of the redundant rows.
     """
     m = p.rows
     for k in range(p.rank - 1, -1, -1):
@@ -498,8 +502,9 @@ def substitute_back(p: SaddlePoint) -> None:
 
 @routine
 def factor_gram(p: SaddlePoint) -> None:
-    """Compute the Cholesky factor of B B', where B (rank, m) maps multipliers to the right-hand side; the
-    rows of `effect` are the columns of B.
+    """Compute the Cholesky factor `gram` of B B', where B (rank, m) maps multipliers to the right-hand side.
+
+    The columns of B are written to the rows of `effect`.
     """
     m = p.rows
     r = p.rank
@@ -517,7 +522,7 @@ def factor_gram(p: SaddlePoint) -> None:
 
 @routine
 def add_minimum_norm(p: SaddlePoint) -> None:
-    """Add the multipliers of minimum norm whose effect is `rest`: B' (B B')^-1 rest."""
+    """Add the multipliers of minimum norm with the effect `rest` to `multiplier`: B' (B B')^-1 rest."""
     r = p.rank
     z = p.work[0:]
     z[:r] = p.rest[:r]
@@ -529,7 +534,7 @@ def add_minimum_norm(p: SaddlePoint) -> None:
 
 @routine
 def add_independent_multipliers(p: SaddlePoint) -> None:
-    """Add multipliers of the independent rows whose effect is `rest`; redundant rows get none."""
+    """Add multipliers of independent rows with the effect `rest` to `multiplier`; redundant rows get zero."""
     m = p.rows
     p.scaled[:m] = 0.0
     substitute_back(p)
@@ -538,9 +543,10 @@ def add_independent_multipliers(p: SaddlePoint) -> None:
 
 @routine
 def add_multipliers(p: SaddlePoint) -> None:
-    """Add the multipliers whose effect is `rest`, of minimum norm if rows are redundant. If G equals C and
-    only the motion is needed, redundant rows get none: the motion does not depend on the distribution of the
-    force.
+    """Add the multipliers with the effect `rest`, of minimum norm if rows are redundant.
+
+    If G equals C and only the motion is needed, redundant rows get zero: the motion does not depend on the
+    distribution of the force.
     """
     if p.rank < p.rows and not (p.motion_only and p.symmetric):
         add_minimum_norm(p)
@@ -569,9 +575,7 @@ def write_motion(p: SaddlePoint) -> None:
 
 @routine
 def write_response(p: SaddlePoint, share: float) -> None:
-    """Compute the motion x = M^-1 (share f + G' lam) of the present multipliers and a multiple of the
-    force.
-    """
+    """Compute the motion x = M^-1 (share f + G' lam) of the present multipliers."""
     n = p.n
     m = p.rows
     p.x[:n] = 0.0
@@ -584,9 +588,10 @@ def write_response(p: SaddlePoint, share: float) -> None:
 
 @routine
 def refine_solution(p: SaddlePoint) -> None:
-    """Correct motion and multipliers so that the residual of the rows vanishes (one step of iterative
-    refinement). Nearly redundant rows have large multipliers that cancel, and x loses as many digits; the
-    correction is small and does not.
+    """Correct motion and multipliers by one step of iterative refinement; `rest` is the residual.
+
+    Nearly redundant rows have large multipliers that cancel, and x loses as many digits. The
+    correction has small multipliers and does not lose these digits.
     """
     n = p.n
     m = p.rows
@@ -606,7 +611,7 @@ def refine_solution(p: SaddlePoint) -> None:
 
 @routine
 def largest_entry(row: Floats, weights: Floats, n: int) -> float:
-    """Return the largest absolute entry of a row (n), each multiplied by its weight."""
+    """Return the largest absolute entry of a row (n) times the weight (n) of this entry."""
     largest = 0.0
     for j in range(n):
         largest = max(largest, abs(row[j]) * weights[j])
@@ -615,11 +620,11 @@ def largest_entry(row: Floats, weights: Floats, n: int) -> float:
 
 @routine
 def choose_mode_pivots(p: SaddlePoint) -> None:
-    """Choose pivots for `solve_along_pivots`: independent rows, and for each the speed that it determines.
+    """Choose pivots for `solve_along_pivots`: independent rows, and the speed that each row determines.
 
-    Entries are compared in the kinetic metric, so that speeds may have different units. No pivots are chosen
-    if rows contradict each other or are nearly redundant, or if most speeds are free: the general solution
-    then costs less.
+    Entries are compared in the kinetic metric, because speeds have different units. No pivots are chosen if
+    rows contradict each other or are nearly redundant. The same holds if most speeds are free, because the
+    general solution is then faster.
     """
     n = p.n
     m = p.rows
@@ -688,9 +693,10 @@ def choose_mode_pivots(p: SaddlePoint) -> None:
 
 @routine
 def solve_along_pivots(p: SaddlePoint) -> bool:
-    """Solve a system with G = C for the motion x = w + H u, where C w = c and C H = 0, by elimination of the
-    chosen rows along their pivots; then for the multipliers of minimum norm. Return False if a pivot became
-    small or another row is not satisfied.
+    """Solve a system with G = C by elimination of the chosen rows along their pivots.
+
+    The motion is x = w + H u with C w = c and C H = 0. The multipliers of minimum norm follow from the
+    motion. Return False if a pivot became small, or if a row that was not chosen is not satisfied.
     """
     n = p.n
     free = n - p.pivots
@@ -734,8 +740,9 @@ def solve_along_pivots(p: SaddlePoint) -> bool:
 
 @routine
 def write_null_space(p: SaddlePoint, X: Matrix) -> bool:
-    """Write a basis H of the motions with C H = 0 and a motion w with C w = c as columns of X. Return False
-    if a pivot became small.
+    """Write a basis H of the null space of C and a motion w with C w = c as columns of X (n, n - pivots + 1).
+
+    Return False if a pivot became small.
     """
     n = p.n
     r = p.pivots
@@ -775,8 +782,10 @@ def write_null_space(p: SaddlePoint, X: Matrix) -> bool:
 
 @routine
 def balance_forces(p: SaddlePoint) -> bool:
-    """Compute the multipliers of minimum norm with C' lam = M x - f: lam = C z, where z is zero except for
-    the speeds of the pivots. Return False if rounding errors prevent it.
+    """Compute the multipliers lam of minimum norm with C' lam = M x - f.
+
+    lam = C z, where only the entries of z at the speeds of the pivots are nonzero. Return False if rounding
+    errors prevent it.
     """
     n = p.n
     z = p.load
@@ -818,8 +827,9 @@ def count_zero_rows(p: SaddlePoint) -> int:
 
 @routine
 def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
-    """Solve for the motion and the multipliers of all rows. With `motion_only`, redundant rows may have zero
-    multipliers and are not reported.
+    """Solve for the motion x and the multipliers of all rows; return the status.
+
+    With `motion_only`, redundant rows may have zero multipliers, and the status does not report them.
     """
     if not factor_mass(p):
         return SaddleStatus.UNSOLVABLE
@@ -846,8 +856,9 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
 
 @routine
 def solve_in_mode(p: SaddlePoint) -> SaddleStatus:
-    """Solve one of many similar saddle-point systems of a contact mode, along pivots of an earlier solution
-    if there are any; `symmetric` must be set.
+    """Solve one of many similar systems of a contact mode, if possible along pivots of an earlier solution.
+
+    On entry `symmetric` is whether G equals C. Return the status.
     """
     is_same = p.symmetric and p.pivoted_rows == p.rows
     if is_same and p.pivots > 0 and solve_along_pivots(p):
@@ -862,8 +873,9 @@ def solve_in_mode(p: SaddlePoint) -> SaddleStatus:
 
 @routine
 def solve_minimum_norm(p: SaddlePoint) -> None:
-    """Solve C x = c for the x = C' lam of minimum norm: the saddle-point system of unit masses without force.
-    Targets of redundant rows are made consistent.
+    """Solve C x = c for the x = C' lam of minimum norm, the saddle-point system of unit masses without force.
+
+    Targets of redundant rows are replaced by the nearest consistent ones.
     """
     n = p.n
     p.symmetric = True
@@ -876,15 +888,15 @@ def solve_minimum_norm(p: SaddlePoint) -> None:
         project_targets(p)
     p.x[:n] = 0.0
     add_minimum_norm_motion(p)
-    # One step of iterative refinement: the first solution mixes the rounding errors of all constraint rows,
-    # and rounding errors of the row with the largest velocity would destroy the symmetry of a motion.
+    # One step of iterative refinement. The first solution mixes the rounding errors of all constraint rows;
+    # those of the row with the largest velocity would destroy the symmetry of a motion.
     write_residual(p)
     add_minimum_norm_motion(p)
 
 
 @routine
 def add_minimum_norm_motion(p: SaddlePoint) -> None:
-    """Add the motion C' lam whose effect is `rest` to x."""
+    """Add the motion C' lam with the effect `rest` on the constraint rows to x."""
     p.multiplier[: p.rows] = 0.0
     add_independent_multipliers(p)
     for i in range(p.rows):
@@ -893,8 +905,9 @@ def add_minimum_norm_motion(p: SaddlePoint) -> None:
 
 @routine
 def find_null_space(p: SaddlePoint) -> int:
-    """Compute an orthonormal basis of the multipliers without effect on the motion, as columns of `null`;
-    return the number of columns.
+    """Compute an orthonormal basis of the multipliers without effect on the motion.
+
+    The basis is written as columns of `null`; return the number of columns.
     """
     m = p.rows
     wide = p.n if p.symmetric else p.rank
@@ -913,9 +926,10 @@ def find_null_space(p: SaddlePoint) -> int:
 
 @routine
 def write_delassus(p: SaddlePoint, held: int, W: Floats, b: Floats) -> bool:
-    """Compute the Delassus matrix W and the free motion b of u = W lam + b, where u = C x - c is the relative
-    motion of all rows after the first `held` rows, which are satisfied exactly. Return False if no inertia
-    resists a motion.
+    """Compute the Delassus matrix W and the free motion b of u = W lam + b.
+
+    u = C x - c is the relative motion of all rows after the first `held` rows, which are satisfied exactly.
+    Return False if no inertia resists a motion that these rows allow.
     """
     if not factor_mass(p):
         return False
@@ -932,8 +946,9 @@ def write_delassus(p: SaddlePoint, held: int, W: Floats, b: Floats) -> bool:
 
 @routine
 def apply_multipliers(p: SaddlePoint, held: int, lam: Floats) -> None:
-    """Compute the motion under given multipliers of all rows after the first `held` rows; call
-    `write_delassus` first.
+    """Compute the motion x under multipliers lam of all rows after the first `held` rows.
+
+    Call `write_delassus` first.
     """
     size = p.rows - held
     p.scaled[:held] = 0.0
@@ -948,8 +963,9 @@ def apply_multipliers(p: SaddlePoint, held: int, lam: Floats) -> None:
 
 @routine
 def solve_reduced(p: SaddlePoint) -> SaddleStatus:
-    """Solve the saddle-point system with G = C by projection on the null space H of C, (3.25)-(3.30): x = w +
-    H u, where C w = c and H' M H u = H' (f - M w).
+    """Solve the saddle-point system with G = C by projection on the null space H of C; return the status.
+
+    This is (3.25)-(3.30) of the thesis: x = w + H u, where C w = c and H' M H u = H' (f - M w).
     """
     n = p.n
     m = p.rows
@@ -986,8 +1002,9 @@ def solve_reduced(p: SaddlePoint) -> SaddleStatus:
 def solve_minimum_norm_refined(
     J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
 ) -> None:
-    """Solve J x = g, m equations for n unknowns, for the x of minimum norm, with one step of iterative
-    refinement; `work` has at least m (m + 3) + n entries.
+    """Solve J x = g (m equations, n unknowns) for the x of minimum norm, with iterative refinement.
+
+    `work` is scratch of at least m (m + 3) + n entries.
     """
     rest = work[0:]
     step = work[m:]
@@ -1001,15 +1018,17 @@ def solve_minimum_norm_refined(
 
 @routine
 def measure_imbalance(p: SaddlePoint, rest: Floats) -> None:
-    """Compute the residual M x - f (n) of the equations of motion without multipliers."""
+    """Write the residual M x - f of the equations of motion without multipliers to `rest` (n)."""
     for i in range(p.n):
         rest[i] = add_dot(-p.force[i], p.M[i], p.x, p.n)
 
 
 @routine
 def add_null_space_motion(p: SaddlePoint, free: int, H: Floats, rest: Floats, work: Floats) -> int:
-    """Add to x the motion H u with H' (M H u + rest) = 0, where H has `free` columns; return the number of
-    redundant equations.
+    """Add the motion H u with H' (M H u + rest) = 0 to x; H (n, free) is a basis of the null space.
+
+    Return the number of redundant equations, which is nonzero if no inertia resists a motion in the null
+    space.
     """
     n = p.n
     K = work[0:]
@@ -1039,7 +1058,7 @@ def solve_constrained(
     force
         Generalised force, shape (n,).
     C
-        Constraint rows, shape (m, n); redundant ones are allowed.
+        Constraint rows, shape (m, n); they may be redundant.
     target
         Right-hand side of the constraint rows, shape (m,).
     resolution
@@ -1049,7 +1068,7 @@ def solve_constrained(
     -------
     x, lam, redundant
         Motion (n,), multipliers of minimum norm (m,), and the number of redundant rows. If no inertia
-        resists a motion, x and lam are not numbers, and the last result is -1.
+        resists a motion that the rows allow, x and lam are NaN, and the last result is -1.
 
     Examples
     --------

@@ -1,11 +1,10 @@
-"""Choice of the reported forces if they are statically indeterminate, that is, if many distributions of the
-forces have the same effect.
+"""Choice of the reported forces if the forces are statically indeterminate.
 
 Problem. Multipliers may change along null vectors of the constraint rows without any effect on the
 constraints. Examples are two contacts of one wheel (along their chord), two wheels of one axle (sideways) and
 four wheels on a plane. The motion does not change either, unless contacts slide or tyre forces depend on
 loads; then it is computed again. The multipliers of minimum norm may pull at a contact or lie outside a
-friction cone, while other multipliers with the same effect do neither.
+friction cone, even if other multipliers with the same effect do neither.
 
 Method.
 
@@ -32,41 +31,39 @@ from draisine.simulation.contact.complementarity.linear import (
 from draisine.simulation.contact.status import Status, count_rows
 
 LEAST_LOAD = 1e-9
-"""Smallest normal force of contacts with redundant forces, relative to the largest force."""
+"""Smallest normal force that `push_least` requires of each contact, relative to the largest force."""
 
 FRICTION_MARGIN = 0.01
-"""Required distance of a sticking force to its friction cone, relative to the largest force."""
+"""Required friction margin mu lam_n - |lam_t| of a sticking contact, relative to the largest force."""
 
 NO_EFFECT = 1e-16
-"""Squared length of the row of the null-vector matrix that belongs to a multiplier, below which the null
-vectors do not change this multiplier.
+"""Squared length of a row of the null-vector matrix below which the row is zero.
+
+The null vectors do not change the multiplier of this row.
 """
 
 MAX_PROJECTIONS = 2000
 """Largest number of rounds of Hildreth's method, which converges linearly."""
 
 SAME_FORCE = 1e-13
-"""Largest change of a force in one round, as a fraction of the largest force, at which Hildreth's method
-ends.
-"""
+"""Change of the forces in one round, relative to the largest force, at which Hildreth's method ends."""
 
 DISTANCE_WEIGHT = 1e6
-"""Weight of the distance in the objective of the interior-point method: a margin of 1e-6 is worth a change by
-the largest force.
+"""Weight of the margin relative to the squared change of the forces in the interior-point method.
+
+A gain of the margin by 1e-6 of the largest force outweighs a change of the forces by the largest force.
 """
 
 MAX_BARRIER_STEPS = 500
 """Largest number of Newton steps of the interior-point method."""
 
 SMALLEST_BARRIER_WEIGHT = 1e-10
-"""Smallest weight of the logarithmic barrier, relative to the largest force; it is the precision of the
-margin.
-"""
+"""Smallest weight of the logarithmic barrier, relative to the largest force: the accuracy of the margin."""
 
 
 @routine
 def has_cone(status: int, mu: float) -> bool:
-    """Return whether a contact sticks and has a finite friction coefficient."""
+    """Return whether a contact sticks and has a positive finite friction coefficient."""
     return status == Status.ROLLING and mu > 0.0 and isfinite(mu)
 
 
@@ -74,8 +71,10 @@ def has_cone(status: int, mu: float) -> bool:
 def has_margin(
     lam: Floats, size: int, normals: Integers, status: Integers, mu: Floats, contacts: int
 ) -> bool:
-    """Return whether every contact pushes and every sticking contact has its friction margin, so that
-    `share_redundant_forces` would not change the forces.
+    """Return whether all contacts push and all sticking contacts have the friction margin `FRICTION_MARGIN`.
+
+    `share_redundant_forces` would then not change the multipliers `lam` (size). `normals` is the row of the
+    normal multiplier of each contact, or -1.
     """
     largest = max_norm(lam, size)
     margin = FRICTION_MARGIN * largest
@@ -101,12 +100,12 @@ def share_redundant_forces(
     evenly: int,
     scratch: Floats,
 ) -> None:
-    """Change multipliers (size) along null vectors, given as orthonormal columns, until contacts push and
-    sticking contacts have a friction margin.
+    """Change multipliers along null vectors until contacts push and sticking contacts have a friction margin.
 
-    `normals` is the row of the normal multiplier of each contact, or -1; `status` its Status. If loads are
-    shared `evenly`, no combination of null vectors that changes only normal loads is used for friction
-    margins. `scratch` has at least 3 size (size + 1) entries.
+    `lam` (size) are the multipliers, and the columns of `null` (size, count) are orthonormal null vectors.
+    `normals` is the row of the normal multiplier of each contact, or -1, and `status` is the Status of the
+    contact. If `evenly` is 1, combinations of null vectors that change only normal loads are not used for
+    friction margins. `scratch` has at least 3 size (size + 1) entries.
     """
     push_least(lam, size, null, count, normals, contacts, scratch)
     # Margins change only along those combinations of null vectors that change friction.
@@ -140,12 +139,12 @@ def give_friction_margin(
     contacts: int,
     scratch: Floats,
 ) -> None:
-    """Change multipliers along null vectors by as little as possible until every sticking contact has the
-    friction margin mu lam_n - |lam_t| >= FRICTION_MARGIN of the largest force, or the largest possible one.
+    """Give every sticking contact the friction margin `FRICTION_MARGIN`, or the largest possible one.
 
-    Find the smallest r >= -margin for which all cones, opened by r, contain their forces, and then the
-    shortest change z: Newton's method on (r + |z|^2 / FAR) / weight - log(r + margin)
-    - sum log((mu lam_n + r)^2 - |lam_t|^2) for ever smaller weights.
+    The multipliers change along null vectors by the shortest vector z. The method finds the smallest r >=
+    -margin such that all friction cones, widened by r, contain their forces. It minimises (r + |z|^2 /
+    (DISTANCE_WEIGHT largest)) / weight - log(r + margin) - sum log((mu lam_n + r)^2 - |lam_t|^2) by Newton's
+    method for a decreasing sequence of weights. Arguments are those of `share_redundant_forces`.
     """
     n = count + 1
     largest = max(max_norm(lam, size), 1e-300)
@@ -197,9 +196,10 @@ def add_barrier(
     H: Floats,
     g: Floats,
 ) -> None:
-    """Add the contribution of one contact to gradient g and Hessian H of the logarithmic barrier, -log((mu
-    lam_n + r)^2 - |lam_t|^2), or -log(lam_n + r) without friction. A contact that the null vectors do not
-    change contributes nothing.
+    """Add the logarithmic barrier of one contact to gradient g and Hessian H.
+
+    The barrier is -log((mu lam_n + r)^2 - |lam_t|^2), or -log(lam_n + r) without friction. `at` is the row of
+    the normal multiplier. A contact that the null vectors do not change contributes nothing.
     """
     if count_rows(status) == 0:
         return
@@ -235,8 +235,9 @@ def add_barrier(
 
 @routine
 def solve_newton_step(H: Floats, g: Floats, n: int) -> float:
-    """Replace the gradient g (n) by the Newton step H^-1 g, by a Cholesky factorisation in place; return the
-    Newton decrement sqrt(g' H^-1 g).
+    """Replace the gradient g (n) by the Newton step H^-1 g; return the Newton decrement sqrt(g' H^-1 g).
+
+    H (n, n) is overwritten by its Cholesky factor.
     """
     L = H[: n * n].reshape(n, n)
     factor_cholesky(L, n)
@@ -256,11 +257,12 @@ def push_least(
     contacts: int,
     scratch: Floats,
 ) -> None:
-    """Add to the multipliers the shortest combination of null vectors after which no contact pulls. If none
-    exists, the multipliers are unchanged. `scratch` has at least contacts (contacts + 2) + count entries.
+    """Add the shortest combination of null vectors after which no contact pulls to the multipliers `lam`.
 
-    The rounds of Hildreth's method update loads and dual variables only. Loads depend on the dual variables
-    by the Gram matrix of the null vectors' normal rows, which is much smaller than the null vectors.
+    If there is no such combination, the multipliers do not change. Hildreth's method updates only loads and
+    dual variables. The Gram matrix of the normal rows of the null vectors relates both; it is much smaller
+    than the null vectors. `scratch` has at least contacts (contacts + 2) + count entries; the other arguments
+    are those of `share_redundant_forces`.
     """
     duals = scratch[0:]
     loads = scratch[contacts:]
@@ -307,6 +309,6 @@ def push_least(
 def add_null_vectors(
     lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float
 ) -> None:
-    """Add to the multipliers (size) the combination of null vectors with the weights part * row."""
+    """Add the combination of the null vectors with the weights part * row (count) to `lam` (size)."""
     for c in range(count):
         lam[:size] += part * row[c] * null[c::count][:size]

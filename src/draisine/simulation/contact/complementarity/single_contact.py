@@ -7,8 +7,9 @@ Problem. Find lam (normal, along, across) with u = W lam + b and
 Method. Write the slip as u_t = -ratio lam_t, with a ratio from zero (the contact sticks) to infinity. Then
 (W + ratio P) lam = -b with P the projection on the tangent plane, eq. [slip-ratio]. This system has a
 solution for every ratio, in closed form along the principal axes of the tangential block. If the solution for
-ratio zero is inside the friction cone, the contact sticks. Otherwise the solution for an infinite ratio is
-inside, and at a ratio in between the solution is on the cone.
+ratio zero is inside the friction cone, the contact sticks. Otherwise the contact slides: the solution for an
+infinite ratio is inside the cone, and bisection finds a ratio in between for which the solution is on the
+cone.
 """
 
 from math import isfinite, sqrt
@@ -18,29 +19,26 @@ from draisine.codegen.routine import routine
 from draisine.simulation.contact.complementarity.linear import plane_norm
 
 SMALLEST_RATIO_POWER = 10.0
-"""Number of decades of the search range of the ratio of slip to friction: from the largest ratio down to
-1e-10 of it.
-"""
+"""Number of decades of the ratio of slip to friction force that are searched, down from the largest ratio."""
 
 RATIO_STEPS = 60
-"""Number of steps of the search for the ratio of slip to friction; neighbouring ratios differ by the factor
-1.47.
-"""
+"""Number of steps of the search for the ratio of slip to friction force, a factor of 1.47 each."""
 
 MAX_BISECTIONS = 1100
-"""Largest number of bisections of the ratio; there are fewer floating-point numbers between two ratios."""
+"""Largest number of bisections of the ratio; rounding ends the bisection earlier."""
 
 SMALLEST_STIFFNESS = 1e-14
-"""Tangential entry of W, as a fraction of the normal entry, below which it counts as a rounding error."""
+"""Smallest tangential stiffness, over the normal entry of W; a smaller one is a rounding error."""
 
 
 @routine
 def slide_at_ratio(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
-    """Compute the force lam whose slip is -ratio lam_t, with tangential components along the principal axes,
-    eq. [slip-ratio]. Return its distance outside the friction cone.
+    """Compute the force lam (3) whose slip is -ratio lam_t, eq. [slip-ratio].
 
-    f contains two tangential stiffnesses, the free slip (2), its coupling to the normal motion (2), the
-    normal stiffness and the normal velocity.
+    The tangential components are those along the principal axes. f (8) contains two tangential entries of W,
+    the free slip (2), the coupling of tangential and normal motion (2), the normal entry of W, and the free
+    normal motion. Return
+    |lam_t| - mu lam_n, which is positive outside the friction cone.
     """
     lam[1] = -f[2] / (f[0] + ratio)
     lam[2] = -f[3] / (f[1] + ratio)
@@ -50,8 +48,9 @@ def slide_at_ratio(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
 
 @routine
 def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
-    """Compute the force lam on the friction cone with the largest ratio of slip to friction, if one
-    exists.
+    """Compute the force lam (3) on the friction cone with the largest ratio of slip to friction force.
+
+    f is that of `slide_at_ratio`. If there is no such ratio, lam is the sticking force.
     """
     largest = 2.0 * plane_norm(f[2], f[3]) * (f[6] + mu * plane_norm(f[4], f[5])) / (mu * -f[7])
     low = 0.0
@@ -81,10 +80,10 @@ def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
 
 @routine
 def solve_single_contact(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
-    """Solve Coulomb's law for the force lam (3) of one contact, which is open, sticks or slides. Return 1 if
-    no solution exists, which happens with infinite friction only.
+    """Solve Coulomb's law for the force or impulse lam (3) of one contact, which is open, sticks or slides.
 
-    Rows of W are n entries apart; f is scratch of 8 entries.
+    W is the Delassus matrix (3, 3) with rows n entries apart, b (3) the motion without contact forces, and f
+    scratch of 8 entries. Return 0, or 1 if there is no solution, which happens with infinite friction only.
     """
     lam[:3] = 0.0
     if b[0] >= 0.0:

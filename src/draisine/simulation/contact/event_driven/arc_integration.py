@@ -1,11 +1,11 @@
 """Integration of one smooth trajectory arc with dense output, and location of its first event.
 
 Problem: integrate the equations of motion of one contact mode until the first guard function
-(`trajectory.GuardKind`) becomes negative, without missing one. Method of one step of `integrate_arc`:
+(`trajectory.GuardKind`) becomes negative, without missing an event. Method of one step of `integrate_arc`:
 
 1. `take_accepted_step`: an explicit step of order 8 (Dormand and Prince), or an implicit one (`radau`) if
    friction turns slip directions fast. The integration tolerances determine its length.
-2. `bound_wheel_motion`: exclude contacts whose ground features stay out of reach during the step.
+2. `bound_wheel_motion`: exclude contacts whose ground features the wheel cannot reach during the step.
 3. `sample_guards`, `find_first_event`: evaluate all guards at the nodes, interpolate them by polynomials, and
    find the first zero (`guards`). If a polynomial is not accurate enough, the interval is halved.
 4. `find_penetration`: a gap below `Tolerances.gap_penetration` without an event shortens the step.
@@ -89,7 +89,7 @@ from draisine.simulation.trajectory import GuardKind
 
 
 class RunStatus(IntEnum):
-    """The reason why the run loop, or a part of it, returned."""
+    """Reason why a routine of the run loop returned to its caller."""
 
     PAUSED = 0  # within an arc: the limit of steps is reached, or the sample storage is full
     SINGULAR = 1  # the constraint rows contradict each other
@@ -102,34 +102,34 @@ class RunStatus(IntEnum):
     RESOLVED = 8  # this stage of the event is finished
     # returned by `resolve_event`: an impact must be resolved first; by `run_arcs`: in Python
     IMPACT = 9
-    TOO_MANY_CONTACTS = 10  # more contacts touch than the records can store
+    TOO_MANY_CONTACTS = 10  # more contacts touch than the arrays can store
     CONTRADICTION = 11  # the closed contacts contradict each other
     NO_CONTACT_SET = 12  # no set of closed contacts is admissible
     NO_FRICTION_FORCES = 13  # no forces satisfy Coulomb's law of friction
     UNKNOWN_MODE = 14  # the closed-form equations of the contact mode are not compiled yet
     SHARP_FEATURE = 15  # a disc has reached an edge or a vertex that it cannot touch
     NO_PROGRESS = 16  # too many events at one instant
-    FALL = 17  # the system has fallen: too large a lean, or turned over
+    FALL = 17  # the system has fallen: its lean is too large, or it has turned over
     LOG_FULL = 18  # the limit of events is reached, or the event log is full
 
 
 class ArcClock(Record):
     """Time, step length, counters and results of the last step of an arc."""
 
-    time: float = 0.0  # s, at the start of the step
+    time: float = 0.0  # s, time at the start of the step
     step: float = 0.0  # s, length of the step
     last_time: float = 0.0  # s, last instant of the arc before the inputs jump
     next_step: float = 0.0  # s, proposed length of the next step
     input_jump: float = 0.0  # s, time of the next jump of the inputs
     end_time: float = 0.0  # s, time at which the run ends
     is_first: bool = False  # whether this is the first step of the arc
-    samples: int = 0  # number of samples kept in this call
-    nodes: int = 0  # number of nodes of dense output kept in this call
+    samples: int = 0  # number of samples stored in this call
+    nodes: int = 0  # number of dense-output nodes stored in this call
     grazes: int = 0  # number of grazing contacts recorded in this call
     steps: int = 0  # number of steps tried in this call
     # fraction of the step at which the first guard fires, NO_CROSSING if none does
     part: float = 0.0
-    event_delay: float = 0.0  # s, from the start of the step to the event
+    event_delay: float = 0.0  # s, time from the start of the step to the event
     # index of the guard that fired, or of the contact that penetrates, pulls or has no contact point
     subject: int = 0
     horizon: float = 0.0  # s, time until which the found features of moving ground remain valid
@@ -140,13 +140,16 @@ class ArcClock(Record):
 
 
 EXPLICIT_LIMIT = 4.0
-"""Product of step length (s) and turning rate of slip directions (1/s), dimensionless, above which a step is
-implicit: stability would limit the length of an explicit step.
+"""Product of step length (s) and turning rate of slip directions (1/s) above which a step is implicit.
+
+Above this value (dimensionless) an explicit step of this length would be unstable.
 """
 
 SHORTEST_INTERVAL = 1.0 / 64.0
-"""Length of the shortest interval of guard interpolation, as a fraction of the step. Intervals are halved
-down to it while the interpolating polynomial is not accurate enough to exclude a zero of the guard.
+"""Length of the shortest interval of guard interpolation, as a fraction of the step.
+
+An interval is halved, down to this length, if the interpolation error is too large to exclude a zero of the
+guard.
 """
 
 
@@ -159,16 +162,17 @@ class Proximity(IntEnum):
 
 
 SAMPLE_CAPACITY = 4096
-"""Number of samples, and of dense-output nodes, that one call of the run loop can store."""
+"""Number of samples, and number of dense-output nodes, that one call of the run loop can store."""
 
 SAME_PATCH_CONTACT = 1e-3
-"""Distance between two contact points of a wheel on neighbouring patches, as a fraction of the wheel radius,
-below which they are one contact. Two minima of the distance are so near only if the curvatures of wheel and
-ground agree to 1e-6.
+"""Largest distance between contact points of a wheel on neighbouring patches that are the same contact.
+
+The distance is relative to the wheel radius. Two different minima of the gap are so close to each other only
+if the curvatures of wheel and ground agree to 1e-6.
 """
 
 GRAZE_CAPACITY = 64
-"""Number of grazing contacts that one call of the run loop can store; later ones are not reported."""
+"""Number of grazing contacts that one call of the run loop can store; further ones are not reported."""
 
 
 class ArcState(NamedTuple):
@@ -176,19 +180,19 @@ class ArcState(NamedTuple):
 
     mode: ContactMode
     stages: Stages  # stages of the explicit step
-    # stages of the implicit step, used if friction turns slip directions fast
+    # arrays of the implicit step, which is used if friction turns slip directions fast
     turning: ImplicitSlipStep
-    # (contacts) largest border excess of a touching contact; negative after a hand-over
+    # (contacts) largest border excess at which a contact touches; negative for a feature just left
     inside: Floats
-    wheels: ContactColumns  # wheels over a level plane, for the positions of their centres
+    wheels: ContactColumns  # contacts of all wheels with a level plane, to locate the wheel centres
     box: Floats  # (wheels, 2, 3) m, bounding boxes of the wheels' centres during the step
     swept: Floats  # (wheels, 2, 3) m, boxes in which ground features were searched
     near: Integers  # (contacts) Proximity of each contact during the step
-    # (wheels, 2) displacement of the centre (m) and rotation of the axle (1) from a state of the step
+    # (wheels, 2) largest displacement of the centre (m) and of the unit axle vector in the step
     moved: Floats
     guards: Integers  # (2) number of guards, and number of guards that may fire on the step
     live: Integers  # indices of the guards that may fire during the step
-    falls: Integers  # (2) whether a large lean ends the run, and whether turning over does
+    falls: Integers  # (2) 1 if the guards LEAN and OVERTURN are active, else 0
     kinds: Integers  # (guards) GuardKind of each guard
     # (guards) contact of each guard: index in the contact table for GAP, else in the closed list
     contacts: Integers
@@ -214,10 +218,10 @@ class ArcState(NamedTuple):
 
 @routine
 def take_trial_step(c: ArcState, h: float, into: Floats) -> bool:
-    """Write the state after one step of length h (s) to `into`, without an error estimate.
+    """Write the state after one step of length h (s) to `into` (n), without an error estimate.
 
     On entry the first stage k contains the time derivative of the state at the start of the step. Return
-    whether all stages could be evaluated.
+    False if the equations of motion have no solution at one of the stages.
     """
     s = c.mode
     g = c.stages
@@ -242,13 +246,13 @@ def take_accepted_step(c: ArcState) -> RunStatus:
     """Take one step that satisfies the integration tolerances; compute the new state and the dense output.
 
     The step is implicit if friction turns slip directions so fast that an explicit step would be unstable.
-    Return RESOLVED, or the `RunStatus` that says why no step length is accepted.
+    Return RESOLVED; otherwise SINGULAR or STEP_TOO_SMALL.
     """
     s = c.mode
     g = c.stages
     put_state(s.x, c.clock.time, g.y, g.n)
-    # Stages need accelerations only. The contact forces are needed only by tyres: tyre forces depend on
-    # the wheel loads.
+    # Stages need accelerations only. Contact forces are needed only with tyres, whose forces depend on the
+    # wheel loads.
     s.system.motion_only = s.motion.acted == 0
     status = shorten_step_until_accepted(c)
     s.system.motion_only = False
@@ -259,7 +263,7 @@ def take_accepted_step(c: ArcState) -> RunStatus:
 def shorten_step_until_accepted(c: ArcState) -> RunStatus:
     """Repeat the step from the state in x with decreasing length until its error is within the tolerances.
 
-    Return RESOLVED, or the `RunStatus` that says why no step length is accepted.
+    Return RESOLVED; otherwise SINGULAR or STEP_TOO_SMALL.
     """
     s = c.mode
     g = c.stages
@@ -310,8 +314,10 @@ def evaluate_dense(c: ArcState, part: float) -> None:
 
 @routine
 def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
-    """Return the value of guard j at the state in x, scaled so that it is nearly a polynomial of time,
-    eq. [guards].
+    """Return the value of guard j at the state in x, in the unit of its `GuardKind`, eq. [guards].
+
+    `row` is the contact row and `lam` (3) the force (N) of the contact of the guard. The definition of each
+    guard makes it nearly a polynomial of time.
     """
     s = c.mode
     m = c.mode.motion
@@ -345,7 +351,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
 
 @routine
 def evaluate_guard(c: ArcState, j: int) -> float:
-    """Evaluate the contact rows or forces that guard j needs at the state in x, and return its value."""
+    """Return the value of guard j at the state in x; evaluate the necessary contact row or forces first."""
     s = c.mode
     kind = c.kinds[j]
     k = c.contacts[j]
@@ -362,7 +368,7 @@ def evaluate_guard(c: ArcState, j: int) -> float:
 
 @routine
 def evaluate_guard_at(c: ArcState, j: int, part: float) -> float:
-    """Return the value of guard j at the fraction `part` of the step; the state there is written to x."""
+    """Return the value of guard j at the fraction `part` of the step; write the state there to x."""
     evaluate_dense(c, part)
     return evaluate_guard(c, j)
 
@@ -371,9 +377,9 @@ def evaluate_guard_at(c: ArcState, j: int, part: float) -> float:
 def bound_wheel_motion(c: ArcState) -> bool:
     """Bound the motion of all wheels during the step, and classify the proximity of all open contacts.
 
-    The bounds of a wheel are the bounding box of its centre, and the largest displacement (m) and axle
-    rotation relative to mid-step. Return whether all wheel centres stay in the boxes in which ground features
-    were searched.
+    The bounds of a wheel are the bounding box of its centre, and the largest displacements of its centre (m)
+    and of its unit axle vector from the middle of the step. Return whether all wheel centres stay in the
+    boxes in which ground features were searched.
     """
     middle = c.rows[c.wheels.size * c.mode.motion.row :]
     stays = True
@@ -390,9 +396,9 @@ def bound_wheel_motion(c: ArcState) -> bool:
 def extend_wheel_motion(c: ArcState, reference: Floats, is_reference: bool) -> bool:
     """Extend the motion bounds of all wheels by the state in x.
 
-    The bounds are the box of the wheel centre, and the largest displacement (m) and axle rotation relative to
-    the reference state. If `is_reference`, the state in x becomes the reference. Return whether all centres
-    are in the boxes in which ground features were searched.
+    The bounds are the box of the wheel centre, and the largest displacements of the centre (m) and of the
+    unit axle vector from the reference state. If `is_reference`, the state in x becomes the reference. Return
+    whether all centres are in the boxes in which ground features were searched.
     """
     m = c.mode.motion
     stays = True
@@ -430,11 +436,12 @@ def find_proximity_of(c: ArcState, k: int, reference: Floats) -> Proximity:
 
 @routine
 def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
-    """Return the proximity of contact k during a step, from the distance (m) between ground feature and wheel
-    at mid-step and the largest motion of the rim.
+    """Return the proximity of contact k during a step.
 
-    A point of the rim moves at most by the displacement of the centre plus the displacement due to the
-    rotation of the axle. Feet that are armed only part of the time may be below the ground.
+    The distance (m) between wheel and ground feature in the middle of the step is compared with the largest
+    motion of the rim: displacement of the centre plus displacement by the rotation of the axle. `middle`
+    contains the contact rows of the wheels in the middle of the step. A foot that is not always armed is
+    NEAR, because it may be below the ground.
     """
     m = c.mode.motion
     b = c.mode.contacts
@@ -460,13 +467,13 @@ def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
 
 @routine
 def stays_beside_face(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> bool:
-    """Return whether the lowest point of a wheel over the plane of a face stays beyond a border of the face
-    during the whole step.
+    """Return whether a wheel stays beyond a border of a face or patch during the whole step.
 
-    The lowest point moves at most by the displacement of the centre plus four times the axle rotation times
-    the distance of the point from the centre. On a patch the normal deviates from that of its plane by up to
-    N[5] (zero for a face); the lowest point then moves by N[5] times the largest radius of curvature of the
-    wheel.
+    The point of the wheel that is lowest over the plane of the face decides. It moves at most by the
+    displacement of the centre plus four times the displacement of the axle vector times its distance from the
+    centre. On a patch the normal deviates from the normal of the plane by up to N[5], which moves the point
+    by N[5] times the largest radius of curvature of the wheel. `tilt` is the cosine of the angle between axle
+    and normal, `flat` its sine.
     """
     m = c.mode.motion
     b = c.mode.contacts
@@ -503,11 +510,12 @@ def trace_edge_distance(
     ring: float,
     limit: float,
 ) -> Proximity:
-    """Return the proximity of a wheel to the line of an edge, or to a vertex, during a step.
+    """Return the proximity of a wheel to an edge or a vertex during a step, by sphere tracing.
 
-    The distance (m) between the rim and the line is evaluated at points along the line; each advance along
-    the line is as long as the distance allows (sphere tracing). The gap alone does not decide: it may be
-    negative without contact if the line passes inside the rim.
+    The distance (m) between rim and edge is evaluated at points along the edge; each advance is as long as
+    the distance minus `limit` (m). The gap alone does not decide, because it is negative without contact if
+    the edge passes inside the rim. `centre` (m) and `axle` describe the wheel, `ring` (m) is the radius of
+    the rim.
     """
     Q = b.features[k * FEATURE :]
     e = b.features[k * FEATURE + 3 :]
@@ -549,11 +557,10 @@ def trace_edge_distance(
 
 @routine
 def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
-    """Return whether the wheel of contact k, with its centre anywhere in its box, may touch the bounding box
-    of the ground feature.
+    """Return whether the wheel of contact k may touch the bounding box of its ground feature.
 
-    For an edge the distance from its line is tested as well, because the bounding box of an oblique edge is
-    much larger than the edge.
+    `boxes` (wheels, 2, 3), m, contain the possible positions of the wheel centres. For an edge the distance
+    from its line is tested as well, because the bounding box of an oblique edge is much larger than the edge.
     """
     apart = 0.0
     side = 0.0
@@ -588,8 +595,9 @@ def is_in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bo
 
 @routine
 def sample_guards(c: ArcState) -> None:
-    """Write the indices of the guards that may become negative in the step to `live`, and their values at the
-    nodes of the step to `values`.
+    """Evaluate the guards that may become negative in the step, at all nodes of the step.
+
+    The indices of these guards are written to `live`, their values to `values`.
     """
     s = c.mode
     m = c.mode.motion
@@ -633,9 +641,7 @@ def evaluate_closed_gaps(s: ContactMode) -> None:
 
 @routine
 def is_on_feature(c: ArcState, k: int, part: float) -> bool:
-    """Return whether open contact k is within the borders of its ground feature at the fraction `part` of the
-    step.
-    """
+    """Return whether open contact k is within the borders of its feature at the fraction `part` of a step."""
     s = c.mode
     row = c.rows
     evaluate_dense(c, part)
@@ -649,11 +655,11 @@ def is_on_feature(c: ArcState, k: int, part: float) -> bool:
 
 @routine
 def continues_closed_contact(c: ArcState, k: int) -> bool:
-    """Return whether open contact k, whose contact row is in `rows`, coincides with a closed contact of the
-    same wheel on a neighbouring patch.
+    """Return whether open contact k coincides with a closed contact of the same wheel on another patch.
 
-    The gaps of a wheel that rolls along the border between two patches differ by rounding errors only. Until
-    the wheel crosses the border, only the closed contact is considered.
+    On entry `rows` begins with the contact row of contact k. The gaps of a wheel that rolls along the border
+    between two patches differ by rounding errors only. Until the wheel crosses the border, only the closed
+    contact is considered.
     """
     s = c.mode
     m = s.motion
@@ -673,9 +679,11 @@ def continues_closed_contact(c: ArcState, k: int) -> bool:
 def find_crossing(
     c: ArcState, j: int, values: Floats, begin: float, width: float, end: float
 ) -> float:
-    """Return the fraction of the step at which guard j becomes negative, from its values at the nodes of an
-    interval of the step. If it does not become negative before the fraction `end` of the interval, return
-    NO_CROSSING or a later crossing.
+    """Return the fraction of the step at which guard j becomes negative in an interval of the step.
+
+    The interval begins at the fraction `begin` of the step and has the length `width`; `values` are the guard
+    values at its nodes. If the guard does not become negative before the fraction `end` of the interval,
+    return NO_CROSSING or a later crossing.
 
     A guard that is negative at the start fires only after it has become positive, unless it decreases
     further. The gap of a contact that has just opened also fires if it becomes smaller than at the start.
@@ -718,8 +726,10 @@ def find_crossing(
 
 @routine
 def bisect_crossing(c: ArcState, j: int, begin: float, width: float) -> float:
-    """Return the fraction of an interval at which guard j changes its sign, by bisection; NO_CROSSING if the
-    sign does not change. This is the fallback for guards that no polynomial approximates.
+    """Return the fraction of the step at which guard j becomes negative, by bisection of an interval.
+
+    Return NO_CROSSING if the sign does not change. This is the fallback for guards that are not well
+    approximated by a polynomial. `begin` and `width` of the interval are fractions of the step.
     """
     low = begin
     high = begin + width
@@ -739,10 +749,10 @@ def bisect_crossing(c: ArcState, j: int, begin: float, width: float) -> float:
 
 @routine
 def find_first_crossing(c: ArcState, j: int, before: float) -> float:
-    """Return the first fraction of the step at which guard j becomes negative. If none lies before `before`,
-    return NO_CROSSING or a later crossing.
+    """Return the first fraction of the step at which guard j becomes negative.
 
-    If the polynomial through the values of the guard is not accurate enough, the interval is halved.
+    If the guard stays positive before the fraction `before`, return NO_CROSSING or a later crossing. If the
+    polynomial through the guard values is not accurate enough, the interval is halved.
     """
     b = c.local[GUARD_NODES:]
     values = c.values[j * GUARD_NODES :]
@@ -785,8 +795,9 @@ def find_first_crossing(c: ArcState, j: int, before: float) -> float:
 
 @routine
 def find_first_event(c: ArcState) -> int:
-    """Return the index of the guard that becomes negative first in the step, or -1 if none does; write the
-    fraction of the step at which it does to the clock.
+    """Return the index of the guard that becomes negative first in the step, or -1 if no guard does.
+
+    The fraction of the step at which it becomes negative is written to `clock.part`.
     """
     c.clock.part = NO_CROSSING
     which = -1
@@ -801,8 +812,9 @@ def find_first_event(c: ArcState) -> int:
 
 @routine
 def record_grazing(c: ArcState, until: float) -> None:
-    """Record grazing contacts before the fraction `until` of the step: open contacts whose gap has a minimum
-    below `gap_grazing`.
+    """Record the grazing contacts before the fraction `until` of the step.
+
+    A grazing contact is an open contact whose gap has a minimum below `Tolerances.gap_grazing` (m).
     """
     b = c.local[GUARD_NODES:]
     part = c.local[2 * GUARD_NODES :]
@@ -841,10 +853,10 @@ def record_grazing(c: ArcState, until: float) -> None:
 
 @routine
 def find_penetration(c: ArcState, part: float) -> int:
-    """Return the index of an open contact that penetrates by more than `gap_penetration` (m) within the
-    borders of its ground feature at the fraction `part` of the step, or -1 if there is none.
+    """Return the index of an open contact that penetrates the ground at the fraction `part` of the step.
 
-    A penetration means that an event was missed, or that the wheel cannot touch the feature there.
+    Its gap is below -`Tolerances.gap_penetration` (m), within the borders of its feature. Return -1 if there
+    is none. A penetration means that an event was missed, or that the wheel cannot touch the feature there.
     """
     s = c.mode
     m = c.mode.motion
@@ -867,9 +879,7 @@ def find_penetration(c: ArcState, part: float) -> int:
 
 @routine
 def project_step_end(c: ArcState, h: float) -> None:
-    """Write the state after a step of length h (s) to x, projected onto the constraints of the closed
-    contacts.
-    """
+    """Write the state after a step of length h (s), projected onto the closed contacts, to x."""
     s = c.mode
     g = c.stages
     t = c.clock.time
@@ -884,18 +894,14 @@ def project_step_end(c: ArcState, h: float) -> None:
 
 @routine
 def find_pull_after_step(c: ArcState, h: float) -> int:
-    """Return the index of the closed contact with the most negative normal force after a step of length h
-    (s), or -1 if no normal force is negative.
-    """
+    """Return the index of the closed contact that pulls most after a step of length h (s); -1 if none."""
     project_step_end(c, h)
     return find_pulling_contact(c)
 
 
 @routine
 def find_pulling_contact(c: ArcState) -> int:
-    """Return the index of the closed contact with the most negative normal force at the state in x, or -1 if
-    no normal force is negative.
-    """
+    """Return the index of the closed contact that pulls most at the state in x; -1 if none pulls."""
     s = c.mode
     worst = -1
     least = -c.mode.motion.tol.pull
@@ -940,9 +946,7 @@ def locate_event(c: ArcState, j: int) -> float:
 
 @routine
 def find_last_push(c: ArcState, h: float) -> float:
-    """Return the last time (s), between the start of the step (0) and h, at which no normal force is
-    negative.
-    """
+    """Return the last time (s) in the step, from its start and at most h, at which no contact pulls."""
     low = 0.0
     high = h
     for _ in range(60):
@@ -956,8 +960,10 @@ def find_last_push(c: ArcState, h: float) -> float:
 
 @routine
 def find_creeping_contact(c: ArcState) -> int:
-    """Return the index of the slip guard of a contact that creeps (slips below resolution) at the state in x,
-    or -1 if none does. A creeping contact whose friction force grows without bound sticks.
+    """Return the index of the SLIP guard of a creeping contact at the state in x; -1 if none.
+
+    A contact creeps if its slip speed is below `Tolerances.slip_detected` (m/s). A creeping contact whose
+    friction force grows without bound sticks.
     """
     s = c.mode
     row = c.turning.seen
@@ -973,7 +979,7 @@ def find_creeping_contact(c: ArcState) -> int:
 def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     """Advance to the event of guard j; return EVENT, or PULL if a normal force jumps to a pull.
 
-    After PULL the present state is the last one at which all normal forces are positive, and `rows` contains
+    After PULL the present state is the last one at which all normal forces are positive. `rows` then contains
     the state just after it, at which a contact pulls.
     """
     delay = locate_event(c, j)
@@ -997,8 +1003,9 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
 
 @routine
 def stick_if_creeping(c: ArcState) -> bool:
-    """Return whether a contact creeps (slips below resolution) at the present state. If so, make its slip
-    guard the cause of the event, so that the contact sticks.
+    """Return whether a contact creeps at the present state, see `find_creeping_contact`.
+
+    If so, its SLIP guard becomes the cause of an event now, at which the contact sticks.
     """
     g = c.stages
     clock = c.clock
@@ -1042,8 +1049,10 @@ def record_samples(c: ArcState, until: float) -> None:
 
 @routine
 def integrate_arc(c: ArcState, limit: int) -> RunStatus:
-    """Integrate one arc to its first event or its end, by up to `limit` steps; return the `RunStatus` that
-    says why the integration stopped.
+    """Integrate one arc to its first event or its end, by up to `limit` steps.
+
+    Return the reason why the integration stopped; PAUSED if the limit is reached or the sample storage is
+    full.
     """
     g = c.stages
     clock = c.clock

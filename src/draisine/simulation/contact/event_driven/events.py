@@ -1,5 +1,4 @@
-"""Resolution of an event: find the touching contacts, decide whether there is an impact, and select the
-closed contacts and their statuses after the event.
+"""Resolution of an event: touching contacts, impact, and contact mode after the event.
 
 Problem: at the instant of an event several contacts may touch. Some approach (impact), some separate, some
 have reached the border of their ground feature. The next smooth arc needs the set of closed contacts and the
@@ -13,9 +12,9 @@ status (rolling or sliding) of each. Method, `resolve_event`:
    coplanar faces), only the contact onto which the wheel moves is kept: the hand-over between features.
 4. `needs_impact`: if a contact approaches, the impact is resolved first (`impact.apply_impact`, or a model
    in Python).
-5. `select_closed`: the closed contacts are selected at acceleration level, by enumeration of contact sets
-   (ideal contacts) or by Coulomb's law (`select_with_friction`). This step also decides lift-off: a contact
-   without force whose gap accelerates opens.
+5. `select_closed`: select the closed contacts at acceleration level, by enumeration of contact sets (ideal
+   contacts) or by Coulomb's law (`select_with_friction`). This step also decides lift-off: a contact without
+   force opens if its gap accelerates.
 6. `apply_slip_onset`: contacts that begin to slide get a small initial slip, by an impulse.
 
 `Tolerances.gap_event` decides which contacts touch, `no_approach` whether there is an impact, and `no_load`
@@ -64,36 +63,44 @@ from draisine.simulation.contact.kernels import (
 from draisine.simulation.contact.status import Status, count_rows
 
 CONE_REDUCTION = 1e-6
-"""Relative reduction of the friction coefficient mu at a FRICTION_CONE event; without it, rounding decides
-whether a contact exactly on its friction cone slides.
+"""Relative reduction of the friction coefficient at a FRICTION_CONE event.
+
+The contact is then exactly on its friction cone. Without the reduction, rounding errors would decide whether
+it slides.
 """
 
 MAX_CANCELLATION = 100.0
-"""Largest ratio of the sum of |C_ij dv_j| to the initial slip C dv, for constraint rows C and speed changes
-dv. A larger ratio means that large terms cancel, because the constraint rows are nearly redundant.
+"""Largest allowed cancellation in an initial slip C dv, with constraint rows C and speed changes dv.
+
+It is the ratio of the sum of |C_ij dv_j| to the initial slip. A larger ratio means that the constraint rows
+are nearly redundant: the contact then keeps rolling.
 """
 
 SMALLEST_ONSET = 0.2
-"""Smallest initial slip speed of a contact, as a fraction of the fastest initial slip; a slower contact would
-stick again at once.
+"""Smallest initial slip speed of a contact, as a fraction of the fastest initial slip.
+
+A slower contact would stick again at once.
 """
 
 REACHED_ONSET = 0.1
-"""Smallest slip after the slip onset, as a fraction of the prescribed initial slip; below it, the other
-contacts prevent the slip, and the contact keeps rolling.
+"""Smallest slip speed after the slip onset, as a fraction of the prescribed initial slip speed.
+
+If the slip is smaller, the other contacts prevent it, and the contact keeps rolling.
 """
 
 NOT_INCLUDED = -1
 """Value of `EventState.choice_index` for a candidate that is not part of the contact problem."""
 
 FORCE_ONLY = -2
-"""Value of `EventState.choice_index` for a tyre on a vertical spring, which has no constraint rows and enters
-the contact problem as a force.
+"""Value of `EventState.choice_index` for a tyre on a vertical spring.
+
+Such a tyre has no constraint rows; it enters the contact problem as a force.
 """
 
 TOUCHING, CANDIDATES = range(2)
-"""Indices into `EventState.sizes`: the number of touching contacts, and the number of candidates, which are
-the touching contacts that `merge_coincident` keeps.
+"""Indices into `EventState.sizes`: number of touching contacts, number of candidates.
+
+Candidates are the touching contacts that `merge_coincident` keeps.
 """
 
 
@@ -102,19 +109,19 @@ class SlipPlan(IntEnum):
 
     NOTHING = 0  # no condition
     BEGIN = 1  # the contact begins to slide: its initial slip is prescribed
-    WATCH = 2  # the contact is open: it must not approach
+    WATCH = 2  # the contact is open: check that it does not approach
     KEEP_APART = 3  # the open contact would approach otherwise: its normal velocity is zero
 
 
 class EventState(NamedTuple):
     """Data of one event: the contact mode, the touching contacts and the contact problem.
 
-    Arrays have one entry per contact of the table, per touching contact, or per candidate: of several
-    touching contacts at one point only one is a candidate.
+    Arrays have one entry per contact of the table, per touching contact, or per candidate. Candidates are the
+    touching contacts without duplicates: of several contacts at one point only one is a candidate.
     """
 
-    mode: ContactMode  # contact mode, first that before the event, then that after it
-    wheels: ContactColumns  # wheels over a level plane, for the positions of their centres
+    mode: ContactMode  # contact mode before the event; `resolve_event` replaces it by the next one
+    wheels: ContactColumns  # contacts of all wheels with a level plane, to locate the wheel centres
     choice: Choice  # contact problem without friction limits, solved by contact sets
     law: FrictionProblem  # contact problem with Coulomb friction
     most: int  # largest number of touching contacts that the arrays can store
@@ -123,7 +130,7 @@ class EventState(NamedTuple):
     max_deflections: Floats  # m per wheel, largest deflection of a tyre on a vertical spring
 
     # Per contact of the table
-    inside: Floats  # largest border excess (`kernels.border_excess`) of a touching contact
+    inside: Floats  # largest border excess (`kernels.border_excess`) at which the contact touches
     closed_status: Integers  # Status of the contact in an impact, if it is closed without slip
     mu: Floats  # friction coefficient, infinite for ideal contacts
     was_closed: Flags  # whether the contact was closed before the event
@@ -133,12 +140,12 @@ class EventState(NamedTuple):
 
     # Per touching contact
     touching: Integers  # index of the contact in the table
-    gaps: Floats  # contact row, of which only gap and frame are evaluated
+    gaps: Floats  # contact row; only gap and frame are evaluated
 
     # Per candidate
     candidates: Integers  # index of the contact in the table
     rows: Floats  # contact row, completely evaluated
-    later_excess: Floats  # border excess after the time `Tolerances.lookahead`
+    later_excess: Floats  # border excess at the time `Tolerances.lookahead` (s) after the event
     status: Integers  # Status of the contact if it is closed
     choice_index: Integers  # index in the contact problem, NOT_INCLUDED or FORCE_ONLY
     chosen: Integers  # 1 if the contact is closed after the event, else 0
@@ -160,8 +167,8 @@ def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> 
     ending
         Index of the contact that has reached the border of its ground feature, or -1 for none.
     unloads
-        Whether a normal force vanishes. If so, all contacts with a load below `no_load` open, unless no
-        other set is admissible.
+        Whether a normal force becomes zero. If so, all contacts with a load below `Tolerances.no_load` open,
+        unless only sets with them are admissible.
     slipping
         Whether a friction force reaches its cone. If so, the contacts whose guard fired may begin to slip.
 
@@ -195,8 +202,10 @@ def resolve_event(e: EventState, ending: int, unloads: bool, slipping: bool) -> 
 
 @routine
 def select_next_mode(e: EventState, slipping: bool) -> RunStatus:
-    """Select the closed contacts among the candidates for the state in x, and project the state onto their
-    constraints. Return RESOLVED, or the reason why no contact mode exists.
+    """Select the closed contacts among the candidates, and project the state in x onto their constraints.
+
+    `slipping` is whether contacts whose guard fired may begin to slip. Return RESOLVED, or the reason why no
+    contact mode exists.
     """
     s = e.mode
     call(s.motion.call, s.x, s.motion.table, s.out, 1)
@@ -218,7 +227,7 @@ def store_state(e: EventState) -> None:
 
 @routine
 def extrapolate_state(e: EventState, delay: float) -> None:
-    """Write the stored state to x, extrapolated linearly over `delay` (s) with its time derivatives."""
+    """Extrapolate the stored pose and joint coordinates linearly over `delay` (s); write them to x."""
     m = e.mode.motion
     x = e.mode.x
     x[0] = e.y[m.y_z + m.states] + delay
@@ -230,8 +239,9 @@ def extrapolate_state(e: EventState, delay: float) -> None:
 
 @routine
 def store_wheel_centres(e: EventState) -> None:
-    """Mark the closed contacts in `was_closed`, store the state in x, and write the positions (m) of the
-    wheels' centres to `box`.
+    """Write the wheel centres (m) at the state in x to `box`, as boxes of zero size.
+
+    Also mark the closed contacts in `was_closed`, and store the state as the state of the event.
     """
     s = e.mode
     m = s.motion
@@ -247,8 +257,10 @@ def store_wheel_centres(e: EventState) -> None:
 
 @routine
 def mark_ending(e: EventState, ending: int) -> None:
-    """Mark contact `ending`, which has reached the border of its ground feature, and all contacts of the same
-    wheel that reach a border at the same instant (a face and its edge, if the wheel rolls along the seam).
+    """Mark all contacts that end at a border in `ended`.
+
+    Contact `ending` has reached the border of its feature. Other contacts of the same wheel may reach a
+    border at the same instant: a face and its edge, if the wheel rolls along the edge.
     """
     s = e.mode
     m = s.motion
@@ -271,8 +283,10 @@ def mark_ending(e: EventState, ending: int) -> None:
 
 @routine
 def find_touching(e: EventState) -> bool:
-    """List the touching contacts: closed contacts that have not ended, contacts whose guard fired, and all
-    other contacts without a gap. Return False if there are more than the arrays can store.
+    """List the touching contacts in `touching`; return False if there are more than the arrays can store.
+
+    These are closed contacts that have not ended, contacts whose guard fired, and open contacts without a
+    gap.
     """
     s = e.mode
     m = s.motion
@@ -382,8 +396,10 @@ def evaluate_candidates(e: EventState) -> None:
 
 @routine
 def needs_impact(e: EventState) -> RunStatus:
-    """Return IMPACT if a candidate approaches, or if an ideal wheel slips that stays on the ground;
-    NO_CONTACT_SET if no set of closed contacts is admissible; otherwise RESOLVED (no impact).
+    """Return IMPACT if the event needs an impact, NO_CONTACT_SET without an admissible set, else RESOLVED.
+
+    An impact is needed if a candidate approaches, or if a wheel of infinite friction slips and is pressed
+    onto the ground.
     """
     m = e.mode.motion
     g = e.choice
@@ -417,8 +433,9 @@ def needs_impact(e: EventState) -> RunStatus:
 
 @routine
 def slides_before(e: EventState, k: int) -> bool:
-    """Return whether the wheel of contact k slides on another feature before the event. If it is handed over
-    to a neighbouring feature, its slip continues: the border between two features is not an obstacle.
+    """Return whether the wheel of contact k slides on another feature before the event.
+
+    At a hand-over to a neighbouring feature the slip continues, because the border is no obstacle.
     """
     mode = e.mode
     for i in range(mode.plan[CLOSED]):
@@ -437,10 +454,10 @@ def is_slipping(e: EventState, j: int) -> bool:
 
 @routine
 def choose_contact_set(e: EventState) -> int:
-    """Return the index of the admissible trial (set of closed contacts) at acceleration level, or -1 if there
-    is none.
+    """Return the index of the admissible contact set (trial) at acceleration level; -1 if there is none.
 
-    Tyre forces that are nonlinear in the wheel load are linearised about the loads of the last iteration.
+    Tyre forces that depend nonlinearly on the wheel load are linearised about the loads (N) of the last
+    iteration.
     """
     m = e.mode.motion
     g = e.choice
@@ -465,8 +482,9 @@ def choose_contact_set(e: EventState) -> int:
 
 @routine
 def assemble_choice(e: EventState) -> None:
-    """Write the candidates to the contact problem at acceleration level, eq. [contact-set]. Tyres on vertical
-    springs have no constraint rows and enter as forces.
+    """Write machine and candidates to the contact problem at acceleration level, eq. [contact-set].
+
+    Tyres on vertical springs have no constraint rows; their forces are added to the right-hand side.
     """
     m = e.mode.motion
     g = e.choice
@@ -491,9 +509,7 @@ def assemble_choice(e: EventState) -> None:
 
 @routine
 def assemble_machine(e: EventState) -> None:
-    """Write the mass matrix and the equality constraints (prescribed joints, couplings) to the contact
-    problem.
-    """
+    """Write mass matrix and equality constraints (prescribed joints, couplings) to the contact problem."""
     m = e.mode.motion
     g = e.choice
     n = g.n
@@ -503,8 +519,9 @@ def assemble_machine(e: EventState) -> None:
 
 @routine
 def write_candidate_jacobian(e: EventState, index: int, k: int, row: Floats, rows: int) -> None:
-    """Write the Jacobian (3, n) of contact k to entry `index` of the contact problem. Its first `rows` rows
-    are constraint rows.
+    """Write the Jacobian (3, n) of contact k, from its contact row, to entry `index` of the problem.
+
+    The first `rows` of its three rows are constraint rows.
     """
     g = e.choice
     size = 3 * g.n
@@ -517,8 +534,10 @@ def write_candidate_jacobian(e: EventState, index: int, k: int, row: Floats, row
 
 @routine
 def assemble_contact(e: EventState, j: int, row: Floats) -> None:
-    """Write constraint rows, targets and friction of candidate j to the contact problem; if the candidate
-    slides, its friction force is opposite to its slip.
+    """Write constraint rows, target accelerations (m/s2) and friction of candidate j to the contact problem.
+
+    The friction force of a sliding candidate is opposite to its slip. `row` is the contact row of the
+    candidate.
     """
     m = e.mode.motion
     g = e.choice
@@ -545,8 +564,10 @@ def assemble_contact(e: EventState, j: int, row: Floats) -> None:
 
 @routine
 def select_closed(e: EventState, slipping: bool) -> RunStatus:
-    """Select the candidates that stay closed, and their statuses; apply an initial slip to contacts that
-    begin to slide. Return RESOLVED, or the reason why no contact mode exists.
+    """Select the candidates that are closed after the event, and the status of each.
+
+    Contacts that begin to slide get an initial slip. `slipping` is whether contacts whose guard fired may
+    begin to slip. Return RESOLVED, or the reason why no contact mode exists.
     """
     m = e.mode.motion
     g = e.choice
@@ -579,7 +600,7 @@ def select_closed(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def close_contacts(e: EventState) -> None:
-    """Make the chosen candidates the closed contacts of the contact mode."""
+    """Write the chosen candidates, with status and friction coefficient, as closed contacts to the mode."""
     s = e.mode
     count = 0
     for j in range(e.sizes[CANDIDATES]):
@@ -594,8 +615,9 @@ def close_contacts(e: EventState) -> None:
 
 @routine
 def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
-    """Select the closed contacts, their statuses and slip directions by Coulomb's law at acceleration level.
-    Return RESOLVED, or the reason why no contact forces exist.
+    """Select closed contacts, statuses and slip directions by Coulomb's law at acceleration level.
+
+    Return RESOLVED, or NO_FRICTION_FORCES if no contact forces satisfy the law.
     """
     m = e.mode.motion
     g = e.choice
@@ -631,8 +653,9 @@ def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
 
 @routine
 def force_slip(e: EventState) -> None:
-    """If the solver changed no status, set the contacts whose friction-cone guard fired to sliding: their
-    load is below the force resolution.
+    """Set the contacts whose FRICTION_CONE guard fired to sliding if the solver changed no status.
+
+    The solver does not change their status if their load is below its force resolution.
     """
     s = e.mode
     statuses = e.law.status
@@ -651,8 +674,10 @@ def force_slip(e: EventState) -> None:
 
 @routine
 def begin_slip(e: EventState, j: int, force: Floats) -> None:
-    """Set candidate j to sliding, and write its slip direction: that of its tangential acceleration or, if
-    this is zero, opposite to its friction force. A contact without load needs no friction.
+    """Set candidate j to sliding, and write its initial slip direction.
+
+    The direction is that of the tangential acceleration or, if this is zero, opposite to the friction in
+    `force` (3), N. A candidate without load or friction is left unchanged.
     """
     m = e.mode.motion
     n = e.choice.n
@@ -673,8 +698,10 @@ def begin_slip(e: EventState, j: int, force: Floats) -> None:
 
 @routine
 def apply_slip_onset(e: EventState) -> None:
-    """Change the speeds in x by impulses such that rolling contacts do not slip, contacts that begin to slide
-    have their initial slip, and no other candidate approaches.
+    """Change the speeds in x by impulses that give the initial slips to contacts that begin to slide.
+
+    Afterwards rolling contacts do not slip, and no other candidate approaches. A contact whose slip the other
+    contacts prevent keeps rolling.
     """
     m = e.mode.motion
     x = e.mode.x
@@ -709,9 +736,9 @@ def apply_slip_onset(e: EventState) -> None:
 
 @routine
 def can_begin_slip(e: EventState, j: int) -> bool:
-    """Return whether candidate j slips after the change of the speeds, without large terms that cancel.
+    """Return whether candidate j slips after the speed change `choice.x`, without large cancellations.
 
-    If constraint rows are nearly redundant, even a small slip needs large changes of the speeds.
+    If constraint rows are nearly redundant, even a small slip needs large speed changes.
     """
     m = e.mode.motion
     g = e.choice
@@ -731,9 +758,10 @@ def can_begin_slip(e: EventState, j: int) -> bool:
 
 @routine
 def scale_slips(e: EventState) -> None:
-    """Scale the initial slips of all contacts that begin to slide by a common factor, such that the fastest
-    slip has length one; wheels of one axle slip sideways together. Increase slips below `SMALLEST_ONSET`, so
-    that no contact sticks again at once.
+    """Scale the initial slip directions by a common factor, such that the longest one has length one.
+
+    A common factor keeps the slips of wheels on one axle consistent. Slips below `SMALLEST_ONSET` are
+    increased, so that no contact sticks again at once.
     """
     fastest = 0.0
     for j in range(e.sizes[CANDIDATES]):
@@ -749,8 +777,9 @@ def scale_slips(e: EventState) -> None:
 
 @routine
 def solve_speed_change(e: EventState) -> None:
-    """Compute the smallest change of the speeds, in the kinetic norm, that satisfies all prescribed contact
-    velocities.
+    """Compute the smallest speed change `choice.x` (n) that satisfies all prescribed contact velocities.
+
+    The norm is the kinetic one: dv' M dv is minimal.
     """
     m = e.mode.motion
     g = e.choice

@@ -1,10 +1,10 @@
 """Event location: find the first zero of a guard function within an integration step.
 
 A guard is a scalar function of the state that is positive within a contact mode; its zero is an event. Each
-guard is evaluated at nine Chebyshev nodes of a step. The interpolating polynomial is written in Bernstein
-form, whose coefficients bound it from below: if no coefficient is negative, the guard does not cross zero.
-The last terms of its Chebyshev series estimate the error of the interpolation, eq. [guard-fit]. Zeros are
-isolated by the sign changes of the coefficients (Descartes' rule) and refined by secants.
+guard is evaluated at nine Chebyshev nodes of a step and interpolated by a polynomial. The Bernstein
+coefficients of the polynomial bound it from below: if no coefficient is negative, the guard has no zero. The
+last terms of the Chebyshev series estimate the interpolation error, eq. [guard-fit]. Sign changes of the
+Bernstein coefficients isolate the zeros (Descartes' rule), and a secant method refines them.
 
 `set_guards` lists the guards of a contact mode: falls, gaps of open contacts, and for closed contacts the
 normal force, the friction margin, the slip and the borders of the ground feature.
@@ -25,8 +25,9 @@ from draisine.simulation.trajectory import GuardKind
 
 
 def guard_tolerances(tol: Tolerances) -> Floats:
-    """Return, for each `GuardKind`, the amount by which a guard may be negative without an event, in the unit
-    of the guard. It covers rounding errors and grazing.
+    """Return the tolerance of each `GuardKind`, in the unit of the guard.
+
+    A guard below zero by less than its tolerance causes no event: rounding errors and grazing have this size.
     """
     tolerances = np.empty(len(GuardKind))
     tolerances[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
@@ -38,31 +39,33 @@ def guard_tolerances(tol: Tolerances) -> Floats:
 
 
 GUARD_NODES = 9
-"""Number of Chebyshev nodes of a step at which each guard is evaluated. The dense output has degree 7, and
-guards are nearly polynomials of time.
+"""Number of Chebyshev nodes of a step at which each guard is evaluated.
+
+Nine nodes suffice, because the dense output has degree 7 and guards are nearly polynomials of time.
 """
 
 GUARD_DEGREE = GUARD_NODES - 1
 """Degree of the polynomial that interpolates a guard on a step."""
 
 ZERO_RESOLUTION = 1e-14
-"""Resolution of the zeros of guards, as a fraction of the step: rounding of positions in [0, 1]."""
+"""Accuracy of the zeros of guards, as a fraction of the step; it is limited by rounding errors."""
 
 NO_CROSSING = 2.0
-"""Return value if a guard has no zero, in place of the position of the zero as a fraction (0 to 1) of the
-step; it lies beyond the end of the step.
+"""Return value of the search of a zero if there is none.
+
+Zeros are fractions (0 to 1) of the step. A value above 1 is later than all of them.
 """
 
 TAIL_OFFSET = GUARD_NODES * GUARD_NODES
 NODE_POSITIONS = GUARD_NODES * (GUARD_NODES + 2)
-"""Offsets in `INTERPOLATION_BASIS` of the matrix rows that compute the last two Chebyshev coefficients, and
-of the node positions.
-"""
+"""Offsets in `INTERPOLATION_BASIS`: rows for the last two Chebyshev coefficients, and the nodes."""
 
 
 def _interpolation_basis() -> Floats:
-    """Return three parts as one flat array: the matrix from values at the nodes to Bernstein coefficients,
-    the matrix rows from these values to the last two Chebyshev coefficients, and the node positions (0 to 1).
+    """Return the matrices of the interpolation at the nodes of a step as one flat array.
+
+    It contains the matrix from node values to Bernstein coefficients, two rows from node values to the last
+    two Chebyshev coefficients, and the node positions (0 to 1).
     """
     angles = math.pi * np.arange(GUARD_NODES) / GUARD_DEGREE
     x = 0.5 * (1.0 - np.cos(angles))
@@ -83,8 +86,9 @@ INTERPOLATION_BASIS = _interpolation_basis()
 
 @routine
 def fit_bernstein(basis: Floats, values: Floats, b: Floats) -> float:
-    """Compute the Bernstein coefficients b of the polynomial through `values` at the nodes. Return the
-    magnitude of the last two terms of its Chebyshev series, an estimate of the interpolation error.
+    """Compute the Bernstein coefficients b of the polynomial through `values` at the GUARD_NODES nodes.
+
+    Return the estimated interpolation error: the magnitude of the last two terms of the Chebyshev series.
     """
     for j in range(GUARD_NODES):
         b[j] = dot(basis[j * GUARD_NODES :], values, GUARD_NODES)
@@ -94,8 +98,10 @@ def fit_bernstein(basis: Floats, values: Floats, b: Floats) -> float:
 
 @routine
 def restrict_to_interval(b: Floats, low: float, high: float, part: Floats) -> None:
-    """Compute the Bernstein coefficients `part` over [low, high] of the polynomial with coefficients b over
-    [0, 1], by two passes of de Casteljau's algorithm.
+    """Compute the Bernstein coefficients `part` of a polynomial over the interval [low, high].
+
+    b are the coefficients of the same polynomial over [0, 1]. The method is two passes of de Casteljau's
+    algorithm.
     """
     part[:GUARD_NODES] = b[:GUARD_NODES]
     for r in range(1, GUARD_NODES if low > 0.0 else 1):
@@ -108,10 +114,10 @@ def restrict_to_interval(b: Floats, low: float, high: float, part: Floats) -> No
 
 @routine
 def find_next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> float:
-    """Return the first zero after `at` of a polynomial with Bernstein coefficients b over [0, 1]; NO_CROSSING
-    if there is none before `end`. The polynomial has the given sign at `at`.
+    """Return the first zero after `at` of a polynomial; NO_CROSSING if there is none before `end`.
 
-    A zero beyond `end` may be returned, if the search has isolated it: `end` only saves effort.
+    b are the Bernstein coefficients over [0, 1], `sign` is the sign of the polynomial at `at`, and `part` is
+    scratch. A zero beyond `end` is returned if the search has isolated it: `end` only saves effort.
     """
     low = at
     width = 1.0 - at
@@ -138,8 +144,9 @@ def find_next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) 
 
 @routine
 def find_only_zero(b: Floats, part: Floats) -> float:
-    """Return the only zero in [0, 1] of a polynomial whose first and last Bernstein coefficients have
-    different signs, by the Illinois variant of the secant method.
+    """Return the only zero in [0, 1] of a polynomial, by the Illinois variant of the regula falsi.
+
+    The first and the last of the Bernstein coefficients b have different signs; `part` is scratch.
     """
     low = 0.0
     high = 1.0
@@ -169,9 +176,7 @@ def find_only_zero(b: Floats, part: Floats) -> float:
 
 @routine
 def evaluate_polynomial(b: Floats, at: float, part: Floats) -> float:
-    """Return the value at position `at` of a polynomial with Bernstein coefficients b over [0, 1], by de
-    Casteljau's algorithm.
-    """
+    """Return the value at `at` of a polynomial with Bernstein coefficients b over [0, 1] (de Casteljau)."""
     part[:GUARD_NODES] = b[:GUARD_NODES]
     for r in range(1, GUARD_NODES):
         part[: GUARD_NODES - r] += at * (part[1 : 1 + GUARD_NODES - r] - part[: GUARD_NODES - r])
@@ -180,8 +185,10 @@ def evaluate_polynomial(b: Floats, at: float, part: Floats) -> float:
 
 @routine
 def find_minimum(b: Floats, low: float, high: float, part: Floats) -> float:
-    """Return the position of the minimum, between `low` and `high`, of a polynomial with Bernstein
-    coefficients b that first decreases and then increases there.
+    """Return the position of the minimum of a polynomial between `low` and `high`, by ternary search.
+
+    b are the Bernstein coefficients over [0, 1]. The polynomial first decreases and then increases in the
+    interval.
     """
     # Each round of the ternary search keeps two thirds of the interval: 60 rounds reach 1e-11 of it.
     begin = low
@@ -201,8 +208,10 @@ def find_minimum(b: Floats, low: float, high: float, part: Floats) -> float:
 def set_guards(
     s: ContactMode, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
 ) -> int:
-    """Write the kind, contact and border of all guards of a contact mode: falls, gaps of open contacts, and
-    the guards of closed contacts. Return the number of guards.
+    """List all guards of a contact mode: falls, gaps of open contacts, and guards of closed contacts.
+
+    The kind, contact and border of each guard are written to `kinds`, `contacts` and `borders`. `falls` (2)
+    is 1 for each active fall guard. Return the number of guards.
     """
     b = s.contacts
     count = 0
@@ -258,8 +267,10 @@ def is_watched(s: ContactMode, k: int) -> bool:
 
 @routine
 def is_part_of_feature(tol: Tolerances, b: ContactColumns, closed: int, other: int) -> bool:
-    """Return whether one of two features of the ground lies in the other: coplanar faces, edges and vertices
-    in the plane of a face, vertices on the line of an edge.
+    """Return whether one of the ground features of two contacts lies in the other.
+
+    This holds for coplanar faces, edges and vertices in the plane of a face, and vertices on the line of an
+    edge.
     """
     # Flats of other bodies and stops of joints have no position in the world.
     if b.carried[closed] == 1 or b.carried[other] == 1:
@@ -292,7 +303,7 @@ def is_part_of_feature(tol: Tolerances, b: ContactColumns, closed: int, other: i
 
 @routine
 def lies_in_plane(tol: Tolerances, b: ContactColumns, plane: int, other: int) -> bool:
-    """Return whether an edge or a vertex lies in the plane of a face."""
+    """Return whether the edge or vertex of contact `other` lies in the face plane of contact `plane`."""
     N = b.features[plane * FEATURE :]
     Q = b.features[other * FEATURE :]
     is_near = abs(dot(N, Q, 3) - N[3]) < tol.same_feature

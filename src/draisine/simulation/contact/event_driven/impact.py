@@ -1,8 +1,8 @@
-"""Impact at an event: the change of speeds at fixed positions, as routines.
+"""Impact at an event: the change of the speeds at a fixed configuration.
 
-Two solvers are compiled: enumeration of contact sets with Newton's restitution (impact models "newton" and
-"plastic"), and Coulomb's law between impulses and velocities (impact model "moreau"). All other impact models
-are Python functions, which the run loop calls.
+Two solvers are compiled routines: enumeration of contact sets with Newton's restitution (impact models
+"newton" and "plastic"), and Coulomb's law between impulses and velocities (impact model "moreau"). All other
+impact models are Python functions, for which the run loop returns to Python.
 """
 
 from collections.abc import Callable
@@ -40,6 +40,7 @@ class ImpactSolver(IntEnum):
 
 
 ImpactModel = TypeVar("ImpactModel", bound=Callable[..., Any])
+"""Type of an impact model."""
 
 
 def resolved_by_routine(solver: ImpactSolver) -> Callable[[ImpactModel], ImpactModel]:
@@ -53,13 +54,12 @@ def resolved_by_routine(solver: ImpactSolver) -> Callable[[ImpactModel], ImpactM
 
 
 IMPULSE_ENTRIES = 4
-"""Number of logged values per contact of an impact: three impulses (N s) and the normal velocity after it
-(m/s).
-"""
+"""Number of logged values per contact of an impact: three impulses (N s), normal velocity after it (m/s)."""
 
 FRICTION_TOLERANCE = 1e-13
-"""Change of the contact velocities per sweep, as a fraction of the largest free velocity, below which the
-sweeps of the friction solver end.
+"""Change of the contact velocities per sweep at which the friction solver ends.
+
+It is relative to the largest contact velocity without contact impulses.
 """
 
 
@@ -73,8 +73,7 @@ def apply_impact(
     rest: float,
     impulses: Floats,
 ) -> int:
-    """Change the speeds in x by an impact; return the index of the chosen trial (set of closed contacts), or
-    -1 if the solver finds none.
+    """Change the speeds in x by an impact; return the index of the chosen contact set (trial), or -1 if none.
 
     Parameters
     ----------
@@ -113,8 +112,10 @@ def apply_impact(
 
 @routine
 def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> None:
-    """Write the touching contacts with constraint rows to the contact problem at impulse level. The target of
-    each constraint row is the change of the contact velocity (m/s) that restitution requires.
+    """Write the candidates with constraint rows to the contact problem at impulse level.
+
+    The target of each constraint row is the change of the contact velocity (m/s) that restitution requires.
+    The other arguments are those of `apply_impact`.
     """
     m = e.mode.motion
     x = e.mode.x
@@ -145,9 +146,10 @@ def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> 
 
 @routine
 def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
-    """Compute the change of speeds for which all impulses and separations are non-negative, by enumeration of
-    contact sets. Return the index of the chosen trial, or -1 if no set is admissible. Contacts with finite
-    friction need `solve_impact_with_friction`.
+    """Solve the contact problem of an impact by enumeration of contact sets.
+
+    All normal impulses and separation velocities of the solution are non-negative. Return the index of the
+    chosen contact set; -1 if no set is admissible, or if a contact has finite friction.
     """
     g = e.choice
     for j in range(e.sizes[CANDIDATES]):
@@ -166,9 +168,7 @@ def solve_impact_by_sets(e: EventState, reduced: int, impulses: Floats) -> int:
 
 @routine
 def solve_impact_with_friction(e: EventState, impulses: Floats) -> int:
-    """Compute impulses (N s) that obey Coulomb's law, and change the speeds in x by them; return -1 if none
-    are found.
-    """
+    """Compute impulses (N s) by Coulomb's law, and the speed change `choice.x`; return 0, or -1 if none."""
     g = e.choice
     law = e.law
     for j in range(e.sizes[CANDIDATES]):

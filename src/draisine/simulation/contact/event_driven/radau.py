@@ -1,9 +1,8 @@
-"""Implicit integration steps for stiff friction at small slip: Radau IIA with seven stages, eqs.
-[turning-friction] and [turning-newton].
+"""Implicit integration steps for stiff friction at small slip, eqs. [turning-friction] and [turning-newton].
 
-At small slip the direction of Coulomb friction relaxes at a rate of about 1 / |slip|, which would limit the
-length of explicit steps even after the relaxation. The simplified Newton iteration has the slip angle of each
-contact and stage as its only unknowns.
+At small slip the slip direction relaxes at a rate proportional to 1 / |slip|. This rate limits the length of
+stable explicit steps even after the relaxation. The implicit method is Radau IIA with seven stages. The only
+unknowns of its simplified Newton iteration are the slip angles of the slipping contacts at all stages.
 """
 
 from math import sqrt
@@ -33,36 +32,42 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.integrators.dop853 import Stages
 
 RADAU_STAGES = 7
-"""Number of stages of the Radau IIA method; its dense output has degree seven, like that of the explicit
-method, and is stored in the same arrays.
+"""Number of stages of the Radau IIA method.
+
+The dense output has then degree seven, like that of the explicit method, and fits into the same arrays.
 """
 
 DENSE_WEIGHTS = RADAU_STAGES * RADAU_STAGES
 RADAU_NODES = 2 * RADAU_STAGES * RADAU_STAGES
-"""Offsets in `RADAU_COEFFICIENTS` of the matrix from stage states to dense-output coefficients, and of the
-collocation nodes; the weights of the stages begin at offset 0.
+"""Offsets in `RADAU_COEFFICIENTS`: matrix from stage states to dense-output coefficients, and nodes.
+
+The weights of the stages begin at offset 0.
 """
 
 SLIP_ANGLE_STEP = 1e-3
-"""Step of the central difference of the accelerations with respect to a slip angle, rad; the resulting
-relative error of 1e-6 is small enough for a Newton iteration.
+"""Step (rad) of the central difference of the accelerations with respect to a slip angle.
+
+The relative error of about 1e-6 is small enough for a Newton iteration.
 """
 
 MAX_ITERATIONS = 12
-"""Largest number of Newton iterations of an implicit step; if more were needed, the step is shortened."""
+"""Largest number of Newton iterations of an implicit step; without convergence the step is shortened."""
 
 ITERATION_TOLERANCE = 1e-2
 """Change of the stages, relative to the integration tolerances, at which the Newton iteration ends."""
 
 HIGHEST_TERM_DEVIATION = 2.0**-13
-"""Largest deviation of z^7 on [0, 1] from its best approximation by polynomials of lower degree; it converts
-the highest coefficient of the dense output to an error estimate.
+"""Largest deviation of z^7 on [0, 1] from its best approximation by polynomials of lower degree.
+
+It converts the highest coefficient of the dense output to an error estimate.
 """
 
 
 def _radau_coefficients() -> Floats:
-    """Return three parts as one flat array: the collocation weights at Radau's nodes, the matrix from states
-    at the nodes to the coefficients of the dense output, and the nodes (0 to 1).
+    """Return the coefficients of the Radau IIA method as one flat array.
+
+    It contains the collocation weights (stages, stages), the matrix (stages, stages) from stage states to
+    dense-output coefficients, and the nodes (0 to 1).
     """
     last = np.polynomial.legendre.Legendre.basis(
         RADAU_STAGES
@@ -88,22 +93,23 @@ class ImplicitSlipStep(NamedTuple):
 
     method: Floats  # coefficients of the Radau IIA method
     sizes: Integers  # (1) number of slipping contacts
-    who: Integers  # indices of the slipping contacts among the closed contacts
+    who: Integers  # (contacts) index of each slipping contact in the list of closed contacts
     rows: Floats  # (contacts, 2, n) tangential constraint rows of the slipping contacts
     turns: Floats  # (contacts, n) derivatives of the accelerations with respect to the slip angle
     across: Floats  # (stages, contacts, n) constraint rows perpendicular to the slips
     speeds: Floats  # (stages, contacts) m/s, magnitudes of the slips
     states: Floats  # (stages, n) states of the stages
     rates: Floats  # (stages, n) time derivatives of the stage states
-    changes: Floats  # (stages, n) residuals, then changes of the states
+    changes: Floats  # (stages, n) residuals, later Newton corrections of the stage states
     seen: Floats  # constraint row of one contact
     work: Floats  # scratch
     order: Integers  # scratch: order of pivots
 
 
 def make_implicit_slip_step(n: int, speeds: int, row: int, most: int) -> ImplicitSlipStep:
-    """Return the arrays of an implicit step for up to `most` slipping contacts, states of n entries and
-    contact rows of length `row`.
+    """Return the arrays of an implicit step for up to `most` slipping contacts.
+
+    States have n entries, `speeds` of which are speeds; contact rows have `row` entries.
     """
     unknowns = RADAU_STAGES * most
     states = dict.fromkeys(("states", "rates", "changes"), RADAU_STAGES * n)
@@ -116,9 +122,7 @@ def make_implicit_slip_step(n: int, speeds: int, row: int, most: int) -> Implici
 
 @routine
 def slip_turning_rate(s: ContactMode, g: Stages, w: ImplicitSlipStep) -> float:
-    """Return the largest rate (1/s) at which friction turns a slip direction at the state in x; 0 if no
-    contact slips.
-    """
+    """Return the largest rate (1/s) at which friction turns a slip direction in x; 0 without slip."""
     m = s.motion
     n = m.speeds
     count = 0
@@ -147,8 +151,10 @@ def slip_turning_rate(s: ContactMode, g: Stages, w: ImplicitSlipStep) -> float:
 
 @routine
 def differentiate_slip(s: ContactMode, g: Stages, w: ImplicitSlipStep, k: int) -> int:
-    """Compute the derivatives of the accelerations with respect to the angle of slip k, with the other slips
-    fixed, by a central difference. Return the status of `flow`: 0 without an error.
+    """Compute the derivatives `turns` of the accelerations with respect to the angle of slip k.
+
+    The other slips are fixed. The method is a central difference. Return the status of `flow`, 0 without an
+    error.
     """
     m = s.motion
     n = m.speeds
@@ -176,8 +182,10 @@ def differentiate_slip(s: ContactMode, g: Stages, w: ImplicitSlipStep, k: int) -
 def solve_collocation(
     s: ContactMode, g: Stages, w: ImplicitSlipStep, t: float, h: float, last: float
 ) -> int:
-    """Solve the collocation equations for the states of all stages of a step of length h (s). Return 1 if the
-    Newton iteration does not converge, else 0.
+    """Solve the collocation equations for the states at all stages of a step of length h (s) from time t (s).
+
+    Stages after the time `last` (s) are evaluated at `last`, because inputs may jump. Return 0, or 1 if the
+    Newton iteration does not converge.
 
     On entry the first stage k contains the time derivative of the state at the start of the step.
     """
@@ -205,9 +213,7 @@ def solve_collocation(
 
 @routine
 def evaluate_slips(s: ContactMode, w: ImplicitSlipStep, i: int) -> None:
-    """Compute the constraint rows perpendicular to the slips, and the slip speeds (m/s), of stage i, whose
-    state is in x.
-    """
+    """Compute slip speeds (m/s) and constraint rows perpendicular to the slips at stage i, from x."""
     m = s.motion
     n = m.speeds
     for k in range(w.sizes[0]):
@@ -223,8 +229,9 @@ def evaluate_slips(s: ContactMode, w: ImplicitSlipStep, i: int) -> None:
 
 @routine
 def correct_stages(s: ContactMode, g: Stages, w: ImplicitSlipStep, h: float) -> float:
-    """Change the states of all stages by one Newton step, eq. [turning-newton]. Return the root mean square
-    of the changes, relative to the integration tolerances.
+    """Correct the states of all stages by one Newton step, eq. [turning-newton]; h is the step length (s).
+
+    Return the root mean square of the corrections, relative to the integration tolerances.
     """
     n = s.motion.speeds
     y_v = s.motion.y_v
@@ -264,8 +271,10 @@ def correct_stages(s: ContactMode, g: Stages, w: ImplicitSlipStep, h: float) -> 
 
 @routine
 def write_dense_output(g: Stages, w: ImplicitSlipStep) -> float:
-    """Compute the state at the end of an implicit step and the dense output from the states of its stages.
-    Return the magnitude of its highest term, relative to the integration tolerances.
+    """Compute end state and dense output of an implicit step from the states of the stages.
+
+    Return the estimated error: the root mean square of the highest term of the dense output, relative to the
+    integration tolerances.
     """
     n = g.n
     F = g.polynomial

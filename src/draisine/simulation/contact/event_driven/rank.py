@@ -1,8 +1,8 @@
-"""Rank of the constraint rows of rolling contacts, as a routine: can event location make progress?
+"""Rank of the constraint rows of rolling contacts, which decides between event location and time stepping.
 
-Wheels of one rigid axle have identical lateral rows on a plane. Such redundant rows are harmless, because the
-motion is determined. On faces of different slope the rows are nearly, but not exactly, redundant: one wheel
-has to creep, and its stick and slip events follow each other without end.
+On a plane, the lateral constraint rows of the wheels of one rigid axle are identical. Such redundant rows are
+harmless, because the motion is determined. On faces of different slope the rows are nearly, but not exactly,
+redundant: one wheel must creep, and stick and slip events of this wheel follow each other without end.
 
 Method, `compute_rank`:
 
@@ -29,13 +29,16 @@ from draisine.simulation.contact.kernels import ContactMode, evaluate_row
 from draisine.simulation.contact.status import Status
 
 NEARLY_REDUNDANT_SINGULAR_VALUE = 0.1
-"""Singular value of normalised constraint rows below which the rows are nearly redundant. Ten systems on a
-plane have singular values of 0 or above 0.06.
+"""Singular value of normalised constraint rows below which the rows are nearly redundant.
+
+Ten systems on a plane, where rows are independent or exactly redundant, have singular values of 0 or above
+0.06.
 """
 
 REDUNDANT_SINGULAR_VALUE = 1e-5
-"""Singular value of normalised constraint rows below which the rows are exactly redundant, up to the rounding
-of states after impacts.
+"""Singular value of normalised constraint rows below which the rows are exactly redundant.
+
+The rounding errors of states after impacts are smaller.
 """
 
 PARALLEL_NORMALS = 1e-6
@@ -45,8 +48,9 @@ MAX_ROTATION_SWEEPS = 30
 """Largest number of sweeps of Jacobi's method; it needs about ten."""
 
 DIAGONAL_REMAINDER = 1e-28
-"""Sum of the squares of the entries below the diagonal at which Jacobi's method ends; rows have unit length,
-so that singular values are exact to 1e-14.
+"""Sum of the squares of the entries below the diagonal at which Jacobi's method ends.
+
+The eigenvalues of the Gram matrix of unit rows are then accurate to 1e-14.
 """
 
 
@@ -95,8 +99,10 @@ def make_rank_work(contacts: int, speeds: int, row: int) -> RankWork:
 def compute_rank(
     s: ContactMode, w: RankWork, which: Integers, status: Integers, count: int
 ) -> Rank:
-    """Return the `Rank` of the constraint rows of the rolling contacts among `count` contacts with indices
-    `which`, at the state in x; a single contact is independent.
+    """Return the `Rank` of the constraint rows of the rolling contacts at the state in x.
+
+    `which` and `status` are indices and statuses of `count` closed contacts. A single rolling contact is
+    independent.
     """
     m = s.motion
     n = m.speeds
@@ -148,8 +154,9 @@ def compute_rank(
 
 @routine
 def write_unit_rows(w: RankWork, rows: int, n: int) -> int:
-    """Write the constraint rows, scaled to unit length in the metric of the inverse mass matrix, to `units`,
-    without rows that are zero; return their number.
+    """Scale `rows` constraint rows to unit length and write them to `units`; return their number.
+
+    The metric is the inverse mass matrix. Rows that are zero are left out.
     """
     count = 0
     for i in range(rows):
@@ -165,9 +172,7 @@ def write_unit_rows(w: RankWork, rows: int, n: int) -> int:
 
 @routine
 def find_eigenvalues(A: Matrix, n: int) -> None:
-    """Diagonalise a symmetric matrix A (n, n) in place by Jacobi rotations; its diagonal contains the
-    eigenvalues.
-    """
+    """Diagonalise a symmetric matrix A (n, n) in place by Jacobi rotations; A_ii become its eigenvalues."""
     for _ in range(MAX_ROTATION_SWEEPS):
         outside = 0.0
         for i in range(n):

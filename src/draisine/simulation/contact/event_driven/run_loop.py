@@ -1,14 +1,14 @@
 """The loop over smooth arcs and events of an event-driven run, as compiled routines without Python calls.
 
-`advance_events` calls `run_arcs`, and continues at jumps of the inputs. `run_arcs` is a state machine over
+`advance_events` calls `run_arcs`, and continues after jumps of the inputs. `run_arcs` is a state machine over
 `EventStage`: integrate an arc, find the contacts that touch at its end, resolve the impact, select the closed
-contacts, begin the next arc. It returns with a `RunStatus` if the closed-form equations of a contact mode are
-not compiled yet, if ground features have to be searched in new boxes (`search_ahead`), if the impact model is
-a Python function, or on an error.
+contacts, begin the next arc. It returns a `RunStatus` if the closed-form equations of a contact mode are not
+compiled yet, if ground features must be searched in new boxes (`search_ahead`), if the impact model is a
+Python function, or on an error.
 
-A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
-`events.resolve_event` finds the next feature, and `set_border_hysteresis` prevents the wheel from returning
-to the old feature at once.
+If a wheel leaves its feature, a BORDER guard fires. `begin_event` starts a hand-over, `events.resolve_event`
+finds the next feature, and `set_border_hysteresis` prevents the wheel from returning to the old feature at
+once.
 """
 
 from enum import IntEnum
@@ -106,11 +106,11 @@ class RunProgress(Record):
     events: int = 0  # number of events in the log
     trials: int = 0  # number of used entries of `EventLog.trials`
 
-    # Limits of a call of `advance_events`, which go on after a task of Python
+    # Limits of a call of `advance_events`; the next call keeps them if this one waits for Python
     most_steps: int = 0  # largest number of steps
     most_events: int = 0  # largest number of events in the log
     taken: int = 0  # number of steps taken
-    waits: bool = False  # whether the call has returned for a task of Python
+    waits: bool = False  # whether the call has returned because Python must act first
 
 
 class InputJumps(Record):
@@ -126,15 +126,15 @@ class ImpactOrigin(IntEnum):
 
     NONE = 0  # there was no impact
     ROUTINE = 1  # a compiled impact model; the log holds its result
-    PYTHON = 2  # an impact model in Python, which keeps its result itself
+    PYTHON = 2  # an impact model in Python; its result is not in the log
 
 
 class EventLog(NamedTuple):
-    """Log of the events of one call of the run loop. The first index of all arrays except `trials` is the
-    event.
+    """Log of the events of one call of the run loop.
 
-    Contacts are indices into the table of contacts. A list of contacts begins at index 0 of its row; the
-    field `..._count` contains its length.
+    The first index of all arrays except `trials` is the event. Contacts are indices into the table of
+    contacts. A list of contacts begins at index 0 of its row; the field with the suffix `_count` contains its
+    length.
     """
 
     time: Floats  # s, time of the event
@@ -166,9 +166,9 @@ class EventLog(NamedTuple):
     impulses: Matrix
     trial_offset: Integers  # offset in `trials` of the contact sets tried for the impact
     trial_count: Integers  # number of contact sets tried for the impact
-    chosen_trial: Integers  # index of the admissible contact set among those tried
+    chosen_trial: Integers  # index of the admissible contact set among the tried sets
     trials: Floats  # trials of all events, one after the other
-    # number of used entries of `trials` above which the sets of another event may not fit
+    # largest number of used entries of `trials` at which the sets of another event still fit
     trial_limit: int
 
 
@@ -176,16 +176,18 @@ EVENT_COLUMNS = (
     "time", "kind", "guard", "guard_contact", "guard_border", "samples", "grazes",
     "energy", "energy_after", "closed_count", "closed_after_count", "fired_count", "impact",
 )  # fmt: skip
-"""Fields of `EventLog` with one number per event that every event needs."""
+"""Fields of `EventLog` with one number per event, which Python reads for every event."""
 
 EDGE_IN_PLANE = 0.02
-"""Sine of the angle between an edge and the plane of a disc, below which the run stops: a disc has no unique
-contact point with an edge in its plane.
+"""Smallest sine of the angle between an edge and the plane of a disc that touches it.
+
+Below this angle the run stops, because a disc has no unique contact point with an edge in its plane.
 """
 
 MAX_EVENTS_AT_INSTANT = 8
-"""Largest number of successive events at one instant. Simultaneous contacts need a few events; more events
-mean an endless cycle of contact modes.
+"""Largest number of successive events at one instant.
+
+Simultaneous contacts need only a few events. More events are an endless cycle of contact modes.
 """
 
 
@@ -197,9 +199,9 @@ class RunLoop(NamedTuple):
     progress: RunProgress  # stage and cause of the present event
     jumps: InputJumps
     log: EventLog
-    near: NearbyContacts  # the table of contacts
-    ground: GroundTable  # the ground features around the wheels
-    left: Flags  # (contacts) whether the wheel has just left the feature
+    near: NearbyContacts  # table of the possible contacts near the wheels
+    ground: GroundTable  # table of the ground features around the wheels
+    left: Flags  # (contacts) whether the wheel has just left the feature of the contact
     leaving: Flags  # (contacts) whether the contact separates at this instant
     model: int  # ImpactSolver of the impact model
     reduced: int  # 1 for the reduced resolution of impacts, 0 for the complete one
@@ -218,8 +220,9 @@ class RunLoop(NamedTuple):
 
 @routine
 def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Integrate arcs and resolve events, up to the given numbers of steps and events; return the `RunStatus`
-    that says why the loop stopped.
+    """Integrate arcs and resolve events, up to `steps` steps and `events` events in the log.
+
+    Return the reason why the loop stopped.
     """
     progress = r.progress
     clock = r.arc.clock
@@ -252,13 +255,14 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
 
 @routine
 def advance_events(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Integrate arcs through events and jumps of the inputs, by up to `steps` steps and until the log
-    contains `events` events; return the `RunStatus` that says why the loop stopped. An event that has begun
-    is resolved first, and the call ends after it.
+    """Integrate arcs through events and input jumps, up to `steps` steps and `events` logged events.
 
-    A call that returned for a task of Python continues with its own limits. So the run that first compiles a
-    mode ends its calls after the same steps as all later runs: pivots are chosen anew in each call of
-    `run_arcs`, which changes rounding errors.
+    Return the reason why the loop stopped. If an event has begun before the call, the call resolves this
+    event and ends.
+
+    A call after a return to Python continues with the limits of the interrupted call. Each call of `run_arcs`
+    chooses pivots anew, which changes rounding errors. The first run, which compiles the equations of its
+    modes, therefore ends its calls after the same steps as all later runs.
     """
     clock = r.arc.clock
     progress = r.progress
@@ -277,7 +281,7 @@ def advance_events(r: RunLoop, steps: int, events: int) -> RunStatus:
 
 @routine
 def needs_python(status: RunStatus) -> bool:
-    """Return whether Python has to act before an event or an arc can go on."""
+    """Return whether Python must act before the run loop can continue with the present event or arc."""
     is_unprepared = status is RunStatus.UNKNOWN_MODE or status is RunStatus.TOO_MANY_CONTACTS
     return is_unprepared or status is RunStatus.IMPACT or status is RunStatus.SHARP_FEATURE
 
@@ -305,8 +309,8 @@ def set_limits(r: RunLoop, steps: int, events: int) -> None:
 def continue_mode(r: RunLoop, end: float, is_loaded: bool) -> bool:
     """After a jump of the inputs, take a short step to time `end` (s) in the same contact mode.
 
-    Return whether no event can have occurred during the step; otherwise the state does not change.
-    `is_loaded` says that the closed contacts were just written from Python.
+    Return True if no event can have occurred during the step. Otherwise return False, and the state does not
+    change. `is_loaded` is whether Python has just written the closed contacts.
     """
     if is_loaded and not open_arc(r):
         return False
@@ -319,8 +323,9 @@ def continue_mode(r: RunLoop, end: float, is_loaded: bool) -> bool:
 
 @routine
 def open_arc(r: RunLoop) -> bool:
-    """Prepare the integration of an arc with the present closed contacts; return whether the closed-form
-    equations of their contact mode are compiled.
+    """Prepare the integration of an arc with the present closed contacts.
+
+    Return False if the closed-form equations of the contact mode are not compiled yet.
     """
     arc = r.arc
     arc.mode.system.pivoted_rows = -1
@@ -333,11 +338,11 @@ def open_arc(r: RunLoop) -> bool:
 
 @routine
 def set_border_hysteresis(r: RunLoop, ending: int) -> None:
-    """Set the border excess (dimensionless, `kernels.border_excess`) up to which each contact may touch.
+    """Set `ArcState.inside`, the largest `kernels.border_excess` at which each contact touches.
 
-    A wheel may touch a ground feature that it has just left only well inside the borders of that feature;
-    otherwise the same border event repeats. At a hand-over of contact `ending` (-1 for none) the wheel of
-    this contact is exempt, because it must find the next feature.
+    After a wheel has left a feature, it touches this feature again only well inside the borders; otherwise
+    the same BORDER event repeats. At a hand-over, the wheel of contact `ending` (-1 for none) is exempt,
+    because it must find the next feature.
     """
     wheels = r.arc.mode.contacts.wheels
     border = r.arc.mode.motion.tol.border
@@ -368,7 +373,8 @@ def begin_samples(r: RunLoop) -> None:
 @routine
 def drop_sample(r: RunLoop) -> None:
     """Remove the sample at an event that is not recorded, unless a regular sample is due at this time.
-    Rounding decides how many such events occur, and the number of samples must not depend on it.
+
+    The number of such events depends on rounding errors; the number of samples must not.
     """
     arc = r.arc
     clock = r.arc.clock
@@ -384,7 +390,7 @@ def drop_sample(r: RunLoop) -> None:
 
 @routine
 def begin_mode(r: RunLoop) -> None:
-    """Begin event location at the present time and state, without closed contacts and earlier arcs."""
+    """Begin the run loop at the present time and state, without closed contacts and earlier arcs."""
     arc = r.arc
     clock = r.arc.clock
     arc.mode.plan[CLOSED] = 0
@@ -417,7 +423,7 @@ def begin_cause(r: RunLoop, cause: EventCause) -> None:
 
 @routine
 def search_at_start(r: RunLoop) -> SearchResult:
-    """Find the contacts that are possible near the state in x, at which a run begins."""
+    """Find the possible contacts near the wheels at the state in x, the start of a run."""
     arc = r.arc
     locate_centres(arc.mode.motion, arc.mode.x, arc.wheels, arc.rows, r.near.begin)
     for w in range(arc.wheels.size):
@@ -428,8 +434,10 @@ def search_at_start(r: RunLoop) -> SearchResult:
 
 @routine
 def search_ahead(r: RunLoop, has_path: bool) -> SearchResult:
-    """Find the contacts that are possible near the boxes `ArcState.box` of the wheel centres; with `has_path`
-    these enclose a step from the present state, and the search extends further in its direction.
+    """Find the possible contacts near the present state and the boxes `ArcState.box` of the wheel centres.
+
+    With `has_path` the boxes enclose a step from the present state, and the search extends further in the
+    direction of this step.
     """
     arc = r.arc
     put_state(arc.mode.x, arc.clock.time, arc.stages.y, arc.stages.n)
@@ -439,8 +447,10 @@ def search_ahead(r: RunLoop, has_path: bool) -> SearchResult:
 
 @routine
 def search_nearby(r: RunLoop, has_path: bool) -> SearchResult:
-    """Find the contacts that are possible near the boxes `ArcState.box` of the wheel centres. The closed
-    contacts, and those that have just ended at a border, get their new indices.
+    """Find the possible contacts near the boxes `ArcState.box` of the wheel centres.
+
+    The search makes a new table of contacts. The closed contacts, and the contacts flagged in `left` and
+    `leaving`, get their new indices.
     """
     mode = r.arc.mode
     closed = mode.plan[CLOSED]
@@ -467,7 +477,7 @@ def search_nearby(r: RunLoop, has_path: bool) -> SearchResult:
 
 @routine
 def begin_event(r: RunLoop) -> RunStatus:
-    """Begin the event that ends an arc; return RESOLVED, or the reason why the run ends."""
+    """Begin the event of the guard that ended the arc; return RESOLVED, or the reason why the run ends."""
     arc = r.arc
     clock = r.arc.clock
     mode = r.arc.mode
@@ -559,9 +569,11 @@ def find_event_contacts(r: RunLoop) -> RunStatus:
 
 @routine
 def find_untouchable(r: RunLoop) -> int:
-    """Return the index of a contact whose disc its feature cannot touch, or -1: an edge that lies almost in
-    the plane of the disc, which has no contact point with it, or an edge at whose end the disc has reached
-    a vertex. Touching edges of moving ground are returned, too, whose direction this routine does not know.
+    """Return the index of a contact of a disc with a feature that a disc cannot touch; -1 if there is none.
+
+    There are two such cases: an edge almost in the plane of the disc, which has no unique contact point, and
+    an edge at whose end the disc has reached a vertex. A touching edge of moving ground is returned as well,
+    because its direction is not known here.
     """
     event = r.event
     contacts = r.arc.mode.contacts
@@ -587,7 +599,7 @@ def find_untouchable(r: RunLoop) -> int:
 
 @routine
 def finds_vertex(r: RunLoop, k: int) -> bool:
-    """Return whether contact k of the state in x is at a vertex of the ground, within its borders."""
+    """Return whether the contact point of contact k at the state in x is a vertex of the ground."""
     g = r.ground
     m = r.arc.mode.motion
     row = r.arc.rows
@@ -610,7 +622,7 @@ def finds_vertex(r: RunLoop, k: int) -> bool:
 
 @routine
 def choose_resolution(r: RunLoop) -> RunStatus:
-    """Choose the next stage of an event from the status that `resolve_event` returned."""
+    """Set the next stage of the event by the status of `resolve_event`; return RESOLVED, or this status."""
     progress = r.progress
     if progress.resolution is RunStatus.IMPACT:
         progress.stage = EventStage.IMPACT
@@ -623,7 +635,7 @@ def choose_resolution(r: RunLoop) -> RunStatus:
 
 @routine
 def resolve_impact(r: RunLoop) -> RunStatus:
-    """Resolve the impact of an event; return IMPACT if the impact model is a Python function."""
+    """Resolve and log the impact of an event; return RESOLVED, or IMPACT if Python must resolve it."""
     choice = r.event.choice
     log = r.log
     progress = r.progress
@@ -648,7 +660,7 @@ def resolve_impact(r: RunLoop) -> RunStatus:
 
 @routine
 def select_mode_after_impact(r: RunLoop) -> RunStatus:
-    """Select the closed contacts after the impact."""
+    """Select the closed contacts after an impact; return RESOLVED, or the reason why no mode exists."""
     n = r.arc.stages.n
     r.log.y_impact[r.progress.events, :n] = r.arc.mode.x[1 : 1 + n]
     status = select_next_mode(r.event, r.progress.cause is EventCause.SLIP)
@@ -659,9 +671,7 @@ def select_mode_after_impact(r: RunLoop) -> RunStatus:
 
 @routine
 def finish_event(r: RunLoop) -> RunStatus:
-    """Make the state after the event the present state, log the event unless it changed nothing, and begin
-    the next arc.
-    """
+    """Finish an event: log it unless it changed nothing, and begin the next arc at the state after it."""
     clock = r.arc.clock
     progress = r.progress
     n = r.arc.stages.n
@@ -691,8 +701,9 @@ def finish_event(r: RunLoop) -> RunStatus:
 
 @routine
 def stays_smooth(r: RunLoop) -> bool:
-    """Return whether the event only hands a contact over to a neighbouring patch, without a change of any
-    contact status.
+    """Return whether the event was only a hand-over between patches, without a change of any status.
+
+    The motion is then as smooth as before.
     """
     log = r.log
     contacts = r.arc.mode.contacts
@@ -729,10 +740,10 @@ def changes_contact_status(r: RunLoop) -> bool:
 
 @routine
 def leaves_mode_unchanged(r: RunLoop) -> bool:
-    """Return whether the event changed nothing, so that it is not recorded.
+    """Return whether an event without a new contact mode is not recorded, because it changed nothing.
 
-    This happens if a contact cannot be released (the next steps show whether it is pulled), or if it lies
-    exactly on a border and counts as outside.
+    There are two cases. A contact cannot open at a lift-off; the next steps show whether it pulls. Or a
+    contact lies exactly on a border, and counts as outside from now on.
     """
     if r.progress.cause is EventCause.COLLISION and r.progress.stalled > 2:
         for k in range(r.arc.mode.contacts.size):
@@ -743,12 +754,11 @@ def leaves_mode_unchanged(r: RunLoop) -> bool:
 
 @routine
 def reset_tyre_deflections(r: RunLoop) -> None:
-    """Set the deflections of tyres whose wheels have touched down to zero; at the start they keep their
-    initial values.
+    """Set the deflections of tyres whose wheels have touched down to zero, except at the start of a run.
 
-    After a flight shorter than `RunLoop.flight` the deflection is kept, because the tyre has had no time to
-    relax. Otherwise the bounces of a rocking vehicle, which accumulate within milliseconds, would erase the
-    deflection again and again.
+    After a flight shorter than `RunLoop.flight` (s) the deflection is kept, because the tyre has had no time
+    to relax. Otherwise the bounces of a rocking vehicle, milliseconds apart, would erase the deflection again
+    and again.
     """
     if r.progress.cause is EventCause.START:
         return
@@ -805,8 +815,10 @@ def log_event_begin(r: RunLoop) -> None:
 
 @routine
 def log_event_end(r: RunLoop) -> None:
-    """Log the closed contacts and the state after an event, its fired contacts and those of its impact, and
-    the energy before the projection.
+    """Log the outcome of an event.
+
+    This comprises closed contacts and state after the event, contacts whose guards fired, contacts of the
+    impact, and the energy (J) before the projection onto the constraints.
     """
     log = r.log
     event = r.event
@@ -846,8 +858,11 @@ def log_event_end(r: RunLoop) -> None:
 
 @routine
 def classify_event(r: RunLoop, k: int) -> int:
-    """Return the kind of event k of the log: an impact is a collision, and a hand-over or a jump of the
-    inputs after which a wheel has no contact is a lift-off; a jump after which a wheel slides is a slip.
+    """Return the kind of event k of the log in results, as an `EventCause`.
+
+    An event with an impact is a collision. A hand-over or a jump of the inputs is a lift-off if a wheel has
+    no contact after it. A jump of the inputs is a slip if a rolling contact slides after it. Otherwise the
+    kind is the cause.
     """
     log = r.log
     contacts = r.event.mode.contacts
@@ -872,8 +887,9 @@ def classify_event(r: RunLoop, k: int) -> int:
 
 @routine
 def mechanical_energy(r: RunLoop) -> float:
-    """Return the mechanical energy (J) of the state in x. The energy program also reads accelerations, which
-    x does not contain; the energy does not depend on them.
+    """Return the mechanical energy (J) of the state in x.
+
+    The energy program also reads accelerations, which x does not contain. The energy does not depend on them.
     """
     call(r.observe, r.arc.mode.x, r.table, r.observed, 1)
     return r.observed[r.kinetic] + r.observed[r.potential]

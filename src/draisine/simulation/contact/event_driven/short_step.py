@@ -1,9 +1,10 @@
 """A short integration step within one contact mode, valid if no event can occur during it.
 
 Problem: a controller changes the inputs every millisecond, and each change ends an arc. A step of order eight
-with its guards evaluates the equations of motion 24 times, which is more than so short an arc needs. Method:
-one step of order five (Dormand and Prince, doi:10.1016/0771-050X(80)90013-3) with seven evaluations, under
-the new inputs. It is accepted only if its error is within the tolerances and if no event can occur during it:
+with its guards evaluates the equations of motion 24 times. So short an arc needs fewer evaluations for the
+same accuracy. Method: one step of order five (Dormand and Prince, doi:10.1016/0771-050X(80)90013-3) with
+seven evaluations, under the new inputs. It is accepted only if its error is within the tolerances and if no
+event can occur during it:
 
 1. `observe_closed_guards`: the guards of closed contacts and of falls, and the motion of the wheels, at the
    start and at three stages.
@@ -40,25 +41,25 @@ from draisine.simulation.contact.kernels import (
 from draisine.simulation.trajectory import GuardKind
 
 SHORT_STAGES = 7
-"""Number of evaluations of the equations of motion in a short step; the last one is at the end of the
-step.
-"""
+"""Number of evaluations of the equations of motion in a short step, including one at the end of the step."""
 
 SHORT_NODES = SHORT_STAGES * SHORT_STAGES
 SHORT_ERROR = SHORT_NODES + SHORT_STAGES
 SHORT_OBSERVED = SHORT_ERROR + SHORT_STAGES
-"""Offsets of three parts of `SHORT_METHOD`, which follow the 7 x 7 weights of the stages: the nodes of the
-stages; the weights of the error estimate; and, for each stage, its index among the stages at which guards are
-observed, or -1 if no guard is observed there.
+"""Offsets in `SHORT_METHOD` of the parts after the 7 x 7 weights of the stages.
+
+SHORT_NODES: nodes of the stages. SHORT_ERROR: weights of the error estimate. SHORT_OBSERVED: for each stage,
+its index among the stages at which guards are evaluated, or -1 if guards are not evaluated there.
 """
 
 OBSERVED_STAGES = 4
 """Number of stages at which guards are evaluated; they lie at the fractions 0, 0.3, 0.8 and 1 of the step."""
 
 CLEARANCE = 1.0
-"""Ratio of the smallest value of a guard to its change during a step, above which the guard cannot become
-zero. Guards are smooth on a step that satisfies the tolerances: between the observed stages they change by
-much less.
+"""Ratio of the smallest guard value to the change of the guard in a step; above it the guard has no zero.
+
+Guards are smooth on a step that satisfies the tolerances. Between the observed stages they change by much
+less than between the smallest and the largest observed value.
 """
 
 
@@ -88,8 +89,8 @@ SHORT_METHOD = _coefficients()
 def take_short_step(c: ArcState, end: float) -> bool:
     """Take one step of order five from the present state to time `end` (s); return whether it is accepted.
 
-    If it is, clock and state are advanced to its end, and the state is projected onto the constraints of the
-    closed contacts; otherwise they do not change.
+    If the step is accepted, the clock advances to its end, and the new state is projected onto the
+    constraints of the closed contacts. Otherwise clock and state do not change.
     """
     s = c.mode
     g = c.stages
@@ -140,8 +141,9 @@ def weigh_short_stage(c: ArcState, stage: int, h: float) -> None:
 
 @routine
 def short_error(c: ArcState, h: float) -> float:
-    """Return the estimated error of a short step of length h (s), relative to the integration tolerances: the
-    root mean square over the entries of the state.
+    """Return the estimated error of a short step of length h (s), relative to the integration tolerances.
+
+    It is the root mean square over the entries of the state.
     """
     g = c.stages
     weights = c.short_method[SHORT_ERROR:]
@@ -157,8 +159,9 @@ def short_error(c: ArcState, h: float) -> float:
 
 @routine
 def observe_closed_guards(c: ArcState, node: int) -> None:
-    """Store the values of all guards except gaps at the state in x, for observed stage `node`. The contact
-    forces must have been computed.
+    """Store the values of all guards except gaps at the state in x, as those of the observed stage `node`.
+
+    On entry the contact forces at this state are in `lam`.
     """
     s = c.mode
     if s.plan[CLOSED] > 0 and s.plan[FORM] != 0:
