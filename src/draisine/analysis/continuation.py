@@ -31,8 +31,8 @@ MIN_RELATIVE_STEP = 1e-6
 singular."""
 
 ZERO_EIGENVALUE = 1e-7
-"""Largest magnitude of an eigenvalue that counts as zero, 1/s; the zero eigenvalue belongs to the direction
-along the family."""
+"""Largest magnitude of an eigenvalue that counts as zero, 1/s. Each motion of a family has an eigenvalue
+zero, because its neighbours are steady motions as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,8 @@ def family(
     until
         The family ends with a motion at which one of these quantities has the given value.
     step
-        Largest change from one motion to the next, in m or rad for coordinates, in 10 m/s or 10 rad/s for
-        speeds.
+        Largest change from one motion to the next: in m or rad for coordinates, in units of 10 m/s or
+        10 rad/s for speeds (0.02 is 0.2 m/s).
     max_motions
         Largest number of motions.
 

@@ -217,8 +217,8 @@ def root_locus(
             break
     linear = [motion.linear(form=chosen if motion.acceleration else "steady") for motion in motions]
     states = max((system.states for system in linear), key=len)
-    # A coordinate may be cyclic at some values only, such as the yaw at zero slope. There its
-    # eigenvalue is zero.
+    # A coordinate may be cyclic at some values of the parameter only, such as the yaw at zero slope. It is
+    # no state of the linear system at these values, and its eigenvalue is zero.
     eigenvalues = np.zeros((len(motions), len(states)), complex)
     for row, about in zip(eigenvalues, linear, strict=True):
         row[: len(about.states)] = about.eigenvalues()

@@ -48,7 +48,7 @@ class CombinedLaws:
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
-        """Return the sum of all inputs, and the rates of all states."""
+        """Return the inputs, summed over all laws, and the rates of the states of all laws."""
         total: dict[str, Scalar] = {}
         rates: list[Scalar] = []
         for law in self.laws:

@@ -105,7 +105,9 @@ def ground_with_normal(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Gr
 def contact_point(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact
 ) -> tuple[Point, Surface]:
-    """Return the touching point of a contact, and its surface in the axes of its link."""
+    """Return the point at which the body of a contact touches the ground, and the surface of the body in the
+    axes of the link to which the body belongs.
+    """
     surface = contact.surface.turned(tree.axes_in_link(contact.body))
     rho = surface.support(world.up[tree.place[contact.body][0]])
     return surface_point(tree, geo, contact, rho), surface

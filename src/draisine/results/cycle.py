@@ -171,7 +171,8 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Se
     labels["multiplier"] = MULTIPLIER_LABELS[: len(labels["component"]) or 2]
     table = GRIP_CYCLE_QUANTITIES if model.steps is None else WALKING_CYCLE_QUANTITIES
     quantities = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
-    # The search for limit cycles with alternating grips is global. It may find several cycles.
+    # Machines with alternating grips have no step rule (`model.steps`). Their limit cycles are searched
+    # globally, and the number of cycles found is a result.
     return quantities | ({"number_of_cycles": ()} if model.steps is None else {})
 
 

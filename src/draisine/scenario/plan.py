@@ -60,7 +60,7 @@ class Plan:
     def start_rule(self) -> StartRule:
         """Return the initial state as a function of initial values and parameters, for `gradient`.
 
-        It includes the place on the terrain.
+        Its result is placed on the terrain, as the run places it.
 
         Raises
         ------

@@ -34,7 +34,9 @@ RunFunction = Callable[[Task], Trajectory]
 """Type of a function that simulates a task."""
 
 ManyResult = tuple[dict[str, NDArray[Any]], dict[str, NDArray[np.bool_]]]
-"""Result of `simulate_many`, and masks of the machines (machines) with a fault, by description."""
+"""Result of `simulate_many`, and for each kind of fault a mask (machines,) of the machines that have it. The
+keys of the masks describe the fault.
+"""
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ class Stepper:
 
     Steps have the length `numerics.dt` (1/1024 s by default) and are counted from the start. The result
     therefore does not depend on the division of time into calls. If the step is 2^-k s, the result equals
-    that of `simulate`. On a terrain the motion is that of `simulate` with a breakpoint at each change of the
-    inputs; states between integration steps or time steps are interpolated.
+    that of `simulate`. On a terrain the motion equals that of `simulate` if the inputs jump at the same
+    times. States between the steps of the integrator, or between time steps, are interpolated.
 
     The run ends if the system falls: `outcome` then states the fall, and further steps only cause a warning.
 
@@ -55,8 +55,8 @@ class Stepper:
     terrain
         The ground; without it contacts are ideal, on the level plane.
     law
-        Control law. The last states of a law may be commands: values that you set like inputs. The attribute
-        `commands` of the law contains their names.
+        Control law. A law may have commands: states that you set like inputs. They are its last states,
+        and its attribute `commands` contains their names.
     inputs
         Initial inputs (N m or N) and commands by name. A name of both an input and a command is the command.
     contact

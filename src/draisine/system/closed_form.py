@@ -158,9 +158,11 @@ class ClosedForm:
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
     def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the magnitudes of the pivots (pivots, sets) for many sets of parameters (parameters, sets),
-        at the configuration at which the pivots were chosen. `frames` are the inner base frames of these
-        sets; they are computed if omitted.
+        """Return the magnitudes of the pivots for N parameter sets, at the configuration at which the pivots
+        were chosen.
+
+        The shapes are (parameters, N) for `parameters` and (pivots, N) for the result. `frames` are the
+        inner base frames (see the top of this file) of the sets; they are computed if omitted.
         """
         if self._pivot_configuration is None:
             x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
@@ -512,7 +514,8 @@ def _rotate_vectors(quaternions: Floats, vectors: Floats) -> Floats:
 
 
 def _restore_machine(system: "System", task: MachineTask) -> ClosedForm:
-    """Return the compiled contact mode of an unpickled system; pickles contain no machine code, which comes
-    from the store.
+    """Return the compiled equations of one contact mode of an unpickled system.
+
+    Pickles contain no machine code. It is loaded from the cache, or compiled again.
     """
     return system.make(task)

@@ -827,7 +827,11 @@ class _MotionSearch:
         return None, ", ".join(f"{n} = {last[n]:.6g}" for n in moved)
 
     def _yield_random_starts(self) -> Iterator[_Point]:
-        """Yield random starts with widely distributed joint coordinates, reversed handlebars and speeds."""
+        """Yield random starts of the search.
+
+        Joint angles, lean and speed are random. In every third start all joints, such as the handlebar, are
+        turned by half a turn.
+        """
         rng = np.random.default_rng(1)
         model = self.system.model
         shape = [j.name for k, j in enumerate(model.joints) if k not in spinning_joints(model)]

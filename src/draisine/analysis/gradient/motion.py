@@ -282,7 +282,7 @@ class GradientRun:
             )
 
     def _make_directions(self, system: System) -> Directions:
-        """Return the directions of differentiation in parameters and inputs, one per unknown."""
+        """Return the derivatives of parameters, inputs and time with respect to each unknown."""
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         return Directions(
             self._select_derivatives(list(system.parameters)),

@@ -423,8 +423,8 @@ class SteppedTangents:
         self._subtract_motor_excess(total, shifted, motion["requested"])
         for contact in contacts:
             if contact.is_tyred:
-                # Use the load of the previous step. In the first step, the engine uses a share of
-                # the weight.
+                # As in the simulated step, use the load of the step before. In the first step it is the
+                # wheel's share of the weight.
                 load = self._loads.get(contact.pair)
                 load = self._wheel_share_of_weight(t, midpoint_state) if load is None else load
                 total -= _sum_element_force(

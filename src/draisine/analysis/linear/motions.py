@@ -223,8 +223,9 @@ def linear_systems(
 ) -> Linear:
     """Return the linear systems about N states y (N, entries) with inputs w (N, inputs) at times t (s).
 
-    The motions must be steady unless `form` is "frozen". `names` contains the coordinates and speeds that
-    become states of the linear system; by default those with the largest pivots are chosen.
+    The motions must be steady up to `tolerance`, unless `form` is "frozen", which linearises at any
+    state. The states are the coordinates and speeds in `names`, by default independent ones, chosen by
+    their pivots. Cyclic coordinates are states only if `cyclic`.
     """
     variation = vary(machine, y, w, t=t, anchors=machine.anchors_at(y[0]))
     frame = (

@@ -378,7 +378,7 @@ def describe_circles(data: "Dataset") -> list[str]:
     end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
     stable = data[name].values[data["stable"].values]
     stability = f"{len(stable)} of {data.sizes['motion']} circles are stable"
-    # Hands-free circles differ in speed, turns at constant speed in lean.
+    # Hands-free circles differ in their speed. Circles at one speed differ in their lean.
     if len(stable) and np.ptp(data[name].values) > 1e-6:
         stability += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
     elif len(stable):

@@ -311,7 +311,7 @@ class _Page:
         name_symbols(self.sheet, self.subject, given_symbols, results, d.symbols["inputs"])
 
     def _write_positions(self) -> None:
-        """Write rotations, axes and positions."""
+        """Write the section of the page on the positions: rotations, axes and mass centres of the bodies."""
         sheet = self.sheet
         sheet.begin_section("Positions")
         sheet.add_paragraph(

@@ -116,7 +116,9 @@ def _name_given(sheet: Sheet, straight: StraightRunning) -> None:
 
 
 def _is_legible(straight: StraightRunning) -> bool:
-    """Return whether all entries are short enough to be written in the parameters."""
+    """Return whether all entries of the matrices are short enough to be written as functions of the
+    parameters.
+    """
     sheet = Sheet(straight.subject.graph, expand=True, draft=True)
     _name_given(sheet, straight)
     try:

@@ -705,7 +705,7 @@ class ArcDriver:
         return times.copy(), states.reshape(-1, STEP_NODES, self.query.y.size).copy()
 
     def grazes(self) -> list[tuple[float, Key]]:
-        """Return time (s) and names of each grazing contact of the last call."""
+        """Return time (s) and names of each grazing contact that the last call of the run loop recorded."""
         pairs = self.arc.grazes[: 2 * self.arc.clock.grazes].reshape(-1, 2).tolist()
         return [(t, self.query.key(self.near[int(k)])) for t, k in pairs]
 

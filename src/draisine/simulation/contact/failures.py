@@ -93,7 +93,9 @@ def find_failure(
 def make_contact_set_failure(
     query: ContactQuery, run: RunState, error: ContactSetError, y: Floats
 ) -> Failure:
-    """Return the failure of contacts without an admissible set; time and state are added to the error."""
+    """Return the `Failure` for an event at which no contact set is admissible, with time and state added to
+    the message of `error`.
+    """
     error.args = (f"at {run.t:.9g} s: {error}",)
     if error.state is None:
         error.state = query.machine.leave(y)

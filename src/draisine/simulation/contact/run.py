@@ -569,8 +569,11 @@ class TerrainRun:
         return error
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
-        """Begin a time-stepping arc at the present state, for a reason that is stored with the arc; `guard`
-        is the guard that fired, or None. The latest short arcs, with the events before them, are discarded.
+        """Begin a time-stepping arc, for a reason that is stored with the arc.
+
+        Time steps replace the latest event-driven arcs that are shorter than half a time step, and the events
+        before them: they begin at the start of the first of these arcs. `guard` is the guard that fired, or
+        None.
         """
         if self.driver is None or not self.samples:
             self._begin_steps(reason)

@@ -63,8 +63,8 @@ class Tolerances(Record):
     # --- gaps. Gaps of wheels on features are exact to about 1e-16 of the coordinates; projection
     # and the location of events leave some 1e-13.
 
-    # Largest depth at which a gap guard does not fire yet: rounding of the dense output. Smaller
-    # than `gap_event`.
+    # A negative gap of at most this depth is a rounding error of the dense output, and its guard
+    # does not fire. Smaller than `gap_event`.
     gap_guard: LengthBound = 1e-12
     # Contacts whose gap is below `gap_event` plus the approach during `event_resolution` belong to
     # the same event. Between `gap_guard` and `gap_penetration`.
@@ -142,8 +142,8 @@ class Tolerances(Record):
     # contact that begins to slip is slower at first, and the guard is inactive until it has been
     # faster.
     slip_end: SpeedBound = 1e-6
-    # The guard on the end of slip, a function of the squared slip, may be negative by this amount;
-    # below slip_end^2.
+    # The guard on the end of a slip depends on the squared slip speed. It fires below the negative
+    # of this value, which must be smaller than the square of `slip_end`.
     slip_guard: Annotated[float, Dimension(length=2, time=-2)] = 1e-14
 
     # --- accelerations

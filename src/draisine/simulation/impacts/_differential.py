@@ -212,7 +212,11 @@ class _Process:
     # --- the law of friction between rates
 
     def column(self, i: int, direction: Floats) -> Floats:
-        """Return the unit impulse (3m) of contact i, which slips in a `direction` (2,), with friction."""
+        """Return an impulse of magnitude one at contact i with friction at its limit, opposed to the slip.
+
+        `direction` (2,) is the unit vector of the slip. The result (3m,) contains the impulses of all m
+        contacts.
+        """
         size = math.hypot(1.0, self.mu[i])
         out = np.zeros(3 * self.count)
         out[3 * i] = 1.0 / size

@@ -963,9 +963,9 @@ def apply_multipliers(p: SaddlePoint, held: int, lam: Floats) -> None:
 
 @routine
 def solve_reduced(p: SaddlePoint) -> SaddleStatus:
-    """Solve the saddle-point system with G = C by projection on the null space H of C; return the status.
+    """Solve M x = f + C' lam, C x = c by projection on the null space H of C; return the status.
 
-    This is (3.25)-(3.30) of the thesis: x = w + H u, where C w = c and H' M H u = H' (f - M w).
+    x = w + H u, where C w = c and H' M H u = H' (f - M w): equations (3.25)-(3.30) of Mauny (2018).
     """
     n = p.n
     m = p.rows

@@ -736,9 +736,10 @@ def apply_slip_onset(e: EventState) -> None:
 
 @routine
 def can_begin_slip(e: EventState, j: int) -> bool:
-    """Return whether candidate j slips after the speed change `choice.x`, without large cancellations.
+    """Return whether the change of speeds `choice.x` makes contact candidate j slip.
 
-    If constraint rows are nearly redundant, even a small slip needs large speed changes.
+    If constraint rows are nearly redundant, even a small slip needs large speed changes, whose contributions
+    to the slip cancel. Such a slip is a rounding error and does not count.
     """
     m = e.mode.motion
     g = e.choice

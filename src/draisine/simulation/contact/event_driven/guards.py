@@ -289,8 +289,9 @@ def is_part_of_feature(tol: Tolerances, b: ContactColumns, closed: int, other: i
         return tilt < tol.parallel and abs(first[3] - second[3]) < tol.same_feature
     if (max_norm(first[3:], 3) > 0.0) == (max_norm(second[3:], 3) > 0.0):
         return False  # both features are edges, or both are vertices
-    # Distance of the vertex from the line of the edge, by a cross product with the direction of the edge;
-    # the direction stored for a vertex is zero.
+    # Distance of the vertex from the line of the edge: the cross product of their difference with the
+    # direction of the edge. Which of both features is the edge does not matter: the direction that is
+    # stored for a vertex is zero, so that the sum of both directions is that of the edge.
     distance = 0.0
     for j in range(3):
         u = (j + 1) % 3

@@ -76,8 +76,9 @@ INITIAL_CONTACTS = 8
 MAX_STEPS_PER_CALL = 200
 """Largest number of time steps in one native call; a run can be interrupted between calls."""
 REACH_SLACK_RATIO = 0.25
-"""Distance, in wheel sizes, by which the boxes around the wheels exceed their positions when the contacts in
-reach are listed; a wheel needs at least 25 steps to leave its box.
+"""Distance of a wheel centre from the sides of the box around it, as a fraction of the wheel size, when the
+contacts within reach of the box are listed. The list is valid until the centre leaves the box, for at least
+25 steps.
 """
 
 
