@@ -49,6 +49,29 @@ def test_a_good_rider_solves_the_task_and_a_bad_one_fails(ridden, name):
     assert (bad["solved"], bad["reason"]) == (False, FAILURES[name])
 
 
+ASTRAY = """
+import { TASKS } from "./tasks.js";
+const judged = {};
+for (const [name, { judge }] of Object.entries(TASKS)) {
+  const court = judge(), rest = { status: 0, time: 1, part: () => [0, 0], output: () => 2 };
+  const frame = (x, y) => ({ ...rest, contacts: [[x, y], [x + 1, y]] });
+  court.see(frame(-15, 0));
+  judged[name] = court.see(frame(-15, 7))?.reason ?? null;
+}
+console.log(JSON.stringify(judged));
+"""
+
+
+def test_who_leaves_the_road_does_not_ride_on_for_ever(node_folder):
+    """Seven metres beside the road there is no way back to the cones; slow riding has no course."""
+    (node_folder / "astray.js").write_text(ASTRAY)
+    judged = run_in_node(node_folder, "astray.js")
+    courses = ("slalom", "circle", "stop", "ice")
+    assert {judged[name] for name in courses} == {"task.left"}
+    assert judged["lane"] == "lane.early"
+    assert judged["slow"] is None
+
+
 CONSTANTS = """
 import { TASKS } from "./tasks.js";
 console.log(JSON.stringify(TASKS));

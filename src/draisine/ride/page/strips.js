@@ -2,6 +2,7 @@
 import { number } from "./language.js";
 
 const WIDE = 520, HIGH = 84, LEFT = 44, GAP = 20, COLOURS = ["#0072B2", "#B34700", "#00724f"];
+const LEAST = 0.1;   // end of the smallest scale: labels have one decimal
 const SPACE = "http://www.w3.org/2000/svg";
 
 function element(name, attributes, text = "") {
@@ -29,7 +30,7 @@ export class Strips {
   }
 
   strip(name, values, k) {
-    const top = k * (HIGH + GAP) + GAP, most = Math.max(1e-3, ...values.map(Math.abs)), y = (v) => top + (HIGH / 2) * (1 - v / most);
+    const top = k * (HIGH + GAP) + GAP, most = Math.max(LEAST, ...values.map(Math.abs)), y = (v) => top + (HIGH / 2) * (1 - v / most);
     const step = Math.max(1, Math.floor(values.length / 600)), path = values.map((v, i) => [v, i]).filter(([, i]) => i % step === 0);
     const points = path.map(([v, i]) => `${this.x(this.times[i]).toFixed(1)},${y(v).toFixed(1)}`).join(" ");
     const label = (v) => element("text", { x: LEFT - 4, y: y(v) + 4, "text-anchor": "end" }, number(v));

@@ -10,6 +10,7 @@ const LANDING = { apart: 0.06, ride: 3 };                                // s be
 const STOP = { line: 15, zone: 1, speed: 0.3 };                          // m, m, m/s
 const ICE = { cone: 25, end: 40 };                                       // m
 const CONE_RADIUS = 0.2;   // m
+const ASTRAY = 6;          // m from the middle of the road; its edge is at 3.5 m
 const WHITE = "#f4f4ee", YELLOW = "#f2c94c", GREEN = "#4e9a63";
 
 // Distance of a point from the piece of a straight line between a and b, in the plane of the ground.
@@ -25,6 +26,9 @@ const lost = (frame) => (frame.status ? fail("task.ended") : null);
 
 // Whether a wheel has touched a cone since the frame before.
 const touched = (cones, points, before) => cones.some((cone) => points.some((point, k) => distance(cone, before[k], point) < CONE_RADIUS));
+
+// Whether the bicycle has left the road, or has turned back behind its start, so that it cannot arrive any more.
+const strayed = ([[x, y]]) => Math.abs(y) > ASTRAY || x < -20;
 
 // Keep the frame before, and leave judging to a function of both and of the progress so far.
 function judge(start, step) {
@@ -45,6 +49,7 @@ const slalomCones = Array.from({ length: SLALOM.count }, (_, k) => [SLALOM.first
 function slalom() {
   return judge({ passed: 0, side: 0 }, (frame, points, before, state) => {
     if (touched(slalomCones, points, before)) return fail("task.touched");
+    if (strayed(points)) return fail("task.left");
     if (points[0][0] < slalomCones[state.passed][0]) return null;
     const side = Math.sign(points[0][1]);
     if (side === state.side) return fail("slalom.side");
@@ -59,6 +64,7 @@ function circle() {
   const about = ([x, y]) => [x, y - CIRCLE.radius];
   return judge({ angle: 0, inside: false }, (frame, points, before, state) => {
     const [x, y] = about(points[0]), [u, v] = about(before[0]);
+    if (!state.inside && strayed(points)) return fail("task.left");
     if (!state.inside && points[0][0] < 0) return null;
     state.inside = true;
     state.angle += Math.atan2(u * y - v * x, u * x + v * y);
@@ -83,6 +89,7 @@ function lane() {
     state.progress = points[0][0] / end;
     if (points.some((point) => point[0] < leave && off(from, point))) return fail("lane.early");
     if (points.some((point) => point[0] > arrive && off(to, point))) return fail("lane.late");
+    if (strayed(points)) return fail("task.left");
     return front[0] >= end ? solve() : null;
   });
 }
@@ -108,6 +115,7 @@ function stop() {
     const front = Math.max(...points.map(([x]) => x)), { line, zone, speed } = STOP;
     state.progress = front / line;
     if (front > line) return fail("stop.over");
+    if (strayed(points)) return fail("task.left");
     if (frame.output("forward_speed") > speed) return null;
     return front > line - zone ? solve() : fail("stop.early");
   });
@@ -117,6 +125,7 @@ function ice() {
   return judge({}, (frame, points, before, state) => {
     state.progress = points[0][0] / ICE.end;
     if (touched([[ICE.cone, 0]], points, before)) return fail("task.touched");
+    if (strayed(points)) return fail("task.left");
     return state.progress >= 1 ? solve() : null;
   });
 }

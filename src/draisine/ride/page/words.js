@@ -1203,6 +1203,12 @@ export const WORDS = {
     "de": "Ein Rad berührte einen Kegel.",
     "es": "Una rueda tocó un cono."
   },
+  "task.left": {
+    "en": "The bicycle left the road.",
+    "fr": "Le vélo a quitté la route.",
+    "de": "Das Fahrrad hat die Straße verlassen.",
+    "es": "La bicicleta se salió de la carretera."
+  },
   "slalom.side": {
     "en": "Two cones were passed on the same side.",
     "fr": "Deux cônes ont été passés du même côté.",
