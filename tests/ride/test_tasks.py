@@ -53,7 +53,8 @@ ASTRAY = """
 import { TASKS } from "./tasks.js";
 const judged = {};
 for (const [name, { judge }] of Object.entries(TASKS)) {
-  const court = judge(), frame = (x, y) => ({ status: 0, time: 1, contacts: [[x, y], [x + 1, y]], part: () => [0, 0], output: () => 2 });
+  const court = judge(), rest = { status: 0, time: 1, part: () => [0, 0], output: () => 2 };
+  const frame = (x, y) => ({ ...rest, contacts: [[x, y], [x + 1, y]] });
   court.see(frame(-15, 0));
   judged[name] = court.see(frame(-15, 7))?.reason ?? null;
 }
