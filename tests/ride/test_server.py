@@ -1,5 +1,6 @@
 """Access control of the server, and its responses to malformed messages."""
 
+import asyncio
 import json
 import logging
 import time
@@ -16,8 +17,8 @@ from websockets.sync.client import connect
 
 from draisine.cli import main
 from draisine.control.rider import RIDER_COMMANDS
-from draisine.ride import serve
-from draisine.ride.presets import Preset
+from draisine.ride import serve, server
+from draisine.ride.presets import PRESETS, Preset
 from draisine.ride.server import MAX_CATCH_UP_STEPS, RideServer
 from draisine.ride.session import STEP_RATE
 from ride.conftest import serving
@@ -287,3 +288,45 @@ def test_a_ride_is_recorded_and_repeated_to_the_bit(recorded, capsys):
     assert told["recorded"] == str(recorded.target)
     assert main(["run", told["recorded"]]) == 0
     assert "bitwise equal" in capsys.readouterr().out
+
+
+def test_a_requested_ride_is_compiled_before_those_that_nobody_waits_for(monkeypatch):
+    """The first preset is being compiled and two others wait, when the page requests the last one. Presets
+    that the user changed are not compiled in advance, and do not hold up the others either.
+    """
+    kinds = {preset.kind: name for name, preset in PRESETS.items()}
+    first, second, third, requested = list(kinds.values())[:4]
+    begun = []
+
+    class Compilation:
+        returncode = None
+
+        async def wait(self):
+            await asyncio.sleep(0.01)
+            self.returncode = 0
+
+        def kill(self):  # at the end of the test, while presets wait
+            self.returncode = -1
+
+    async def compile_preset(_, __, command):
+        begun.append(command.split("'")[1])
+        return Compilation()
+
+    async def ignore(_):
+        return None
+
+    async def act():
+        ride = RideServer(first, 0, presets=PRESETS | {"mine": Preset("mine", "", "", "", {})})
+        monkeypatch.setattr(ride, "describe", ignore)
+        socket = SimpleNamespace(send_text=ignore)
+        tasks = [ride.preparation(name) for name in (first, second, third)]
+        await asyncio.sleep(0)
+        await asyncio.wait_for(ride.choose(socket, requested), PATIENCE)
+        assert begun[:2] == [first, requested]
+        await asyncio.wait_for(ride.choose(socket, "mine"), PATIENCE)
+        await asyncio.wait_for(asyncio.gather(*tasks), PATIENCE)
+        assert begun[:4] == [first, requested, second, third]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", compile_preset)
+    monkeypatch.setattr(server, "Session", lambda *_: SimpleNamespace(preset=PRESETS[first]))
+    asyncio.run(act())

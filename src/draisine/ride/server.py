@@ -92,7 +92,12 @@ class RideServer:
         self.session: Session | None = None
         self.scene = 0
         self.taken = False
-        self.preparing = asyncio.Semaphore(1)
+        # Presets are compiled one at a time, the one for which the page waits before the others.
+        self.turn = asyncio.Condition()
+        self.is_preparing = False
+        self.awaited: tuple[object, ...] | None = (
+            None  # kind of the preset for which the page waits
+        )
         self.preparations: dict[tuple[object, ...], asyncio.Task[None]] = {}
         self.pace = 1.0
         self.late = 0
@@ -288,7 +293,11 @@ class RideServer:
         if not ready.done():
             note = {"name": name, "title": preset.title}
             await socket.send_text(json.dumps({"preparing": note}))
-            await ready
+            self.awaited = preset.kind
+            try:
+                await ready
+            finally:
+                await self.end_turn(preset.kind)
         self.session = await asyncio.to_thread(Session, name, self.presets)
         self.name = name
         self.pace = self.session.preset.pace
@@ -314,14 +323,29 @@ class RideServer:
         if self.presets[name] is not PRESETS.get(name):
             return
         command = f"from draisine.ride.session import rehearse; rehearse({name!r})"
-        async with self.preparing:
+        kind = self.presets[name].kind
+        async with self.turn:
+            await self.turn.wait_for(lambda: not self.is_preparing and self.awaited in (None, kind))
+            self.is_preparing = True
+        process = None
+        try:
             process = await asyncio.create_subprocess_exec(sys.executable, "-c", command)
-            try:
+            await process.wait()
+        finally:
+            if process is not None and process.returncode is None:
+                process.kill()
                 await process.wait()
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                    await process.wait()
+            self.is_preparing = False
+            await self.end_turn(kind)
+
+    async def end_turn(self, kind: tuple[object, ...]) -> None:
+        """Let the next preset be compiled, after presets of this kind were compiled or are not awaited any
+        more.
+        """
+        if self.awaited == kind:
+            self.awaited = None
+        async with self.turn:
+            self.turn.notify_all()
 
     async def set_bicycle(self, socket: WebSocket, value: Any) -> None:
         """Restart the ride with the bicycle of the parameter set `value`; "" selects the default bicycle."""
