@@ -344,8 +344,8 @@ WRONG = [
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
     ("run scooter.py", "'scooter.py' does not exist"),
-    ("ride car --export car.html", "does not support car, only bicycles: --preset"),
-    ("ride ramp-jump --export ramp.html", "Ride others without --export"),
+    ("ride car --export car.html", "supports only the rides --preset steer-torque, "),
+    ("ride ramp-jump --export ramp.html", "scenarios can be ridden without --export"),
     ("ride --preset loop --export loop.html", "--preset steer-torque, steer-angle, steer-lean, "),
     ("open run.html", "run.html: the file does not exist"),
     (

@@ -113,8 +113,8 @@ def ride_page(
     """
     if first not in PRESETS:
         raise ParameterError(
-            f"An exported page supports the predefined rides only, not {first!r}. Choose one with --preset "
-            f"({', '.join(PRESETS)}), or ride {first!r} without --export."
+            f"An exported page supports only the rides --preset {', '.join(PRESETS)}, not {first!r}. "
+            "Other machines and scenarios can be ridden without --export."
         )
     sessions = {name: Session(name) for name in dict.fromkeys((first, *PRESETS))}
     kinds = {_kind(sessions[name].system): sessions[name] for name in ("steer-torque", "skate")}

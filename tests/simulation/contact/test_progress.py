@@ -93,7 +93,7 @@ def test_an_impact_model_that_takes_no_friction_ends_a_run_with_what_came_before
     """
     options = ContactOptions(mu=0.8, impact=impact)
     with pytest.raises(
-        SimulationError, match=r"at 0\.24.* s: .* need the impact model 'moreau'"
+        SimulationError, match=r"at 0\.24.* s: .* no Coulomb friction; use 'moreau'"
     ) as ended:
         draisine.simulate(disc(), rolling(2.0), 1.0, terrain=kerb(0.7, 0.05), contact=options)
     assert ended.value.partial.t[-1] == pytest.approx(0.24, abs=0.01)
